@@ -842,6 +842,9 @@ class Encoder:
         return encoded(words)
 
 
+TABLE = counted(3)
+
+
 def accept_a_list_that_a_function_passes_on(words: list[str] = ["a", "bc"]) -> None:  # noqa: B006 - only read
     rows = encoded(words)
     assert_type(rows.T @ tg.ones((len(words), 3), np.int64), Tensor[Shape[L[6], L[3]], NoneTape, np.int64])
@@ -862,16 +865,16 @@ def reject_one_row_more_of_an_array() -> None:
     tg.ones((2, rows)) @ tg.ones((rows + 1, columns))  # E(mypy): matmul: inner sizes differ: x (2, rows) has rows columns but y (rows + 1, columns) has rows + 1 rows [tapegrad-shape]
 
 
-def reject_another_width_of_an_array(table: np.ndarray = counted(3)) -> None:
+def reject_another_width_of_an_array(table: np.ndarray = TABLE) -> None:
     rows, columns = table.shape
     tg.tensor(table) @ tg.ones((columns + 1, rows))  # E(mypy): matmul: inner sizes differ: x (rows, columns) has columns columns but y (columns + 1, rows) has columns + 1 rows [tapegrad-shape]
 
 
-def reject_a_layer_for_other_columns(m: np.ndarray = counted(3)) -> None:
+def reject_a_layer_for_other_columns(m: np.ndarray = TABLE) -> None:
     nn.Linear(3, m.shape[1])(tg.ones((2, 3))) @ tg.ones((m.shape[1] + 1, 2))  # E(mypy): matmul: inner sizes differ: x (2, m.shape[1]) has m.shape[1] columns but y (m.shape[1] + 1, 2) has m.shape[1] + 1 rows [tapegrad-shape]
 
 
-def accept_an_array_of_either_rank(table: np.ndarray = counted(3)) -> None:
+def accept_an_array_of_either_rank(table: np.ndarray = TABLE) -> None:
     if table.ndim == 1:
         assert_type(tg.tensor(table), Tensor[Any, NoneTape, Any])
     else:

@@ -372,6 +372,52 @@ def test_a_body_that_is_read_for_its_calls_counts_as_they_say() -> None:
         assert all(one.is_known for one in seen), name
 
 
+FUNNEL = """
+import tapegrad as tg
+from tapegrad import Tensor, nn
+
+
+class Funnel(nn.Module):
+    def __init__(self, width: int, depth: int) -> None:
+        self.layers = []
+        for _ in range(depth):
+            self.layers.append(nn.Linear(width, width // 2))
+            width = width // 2
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class Pair(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.funnel = Funnel(width, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.funnel(x)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "count"),
+    [
+        ("Funnel(8, 2)(tg.ones((3, 8)))", 1),
+        ("Pair(16)(tg.ones((3, 16)))", 1),  # of the object that the constructor of another one makes
+        ("Funnel(8, 2)(tg.ones((3, 8)))\nFunnel(8, int('2'))", 0),
+        ("Funnel(8, 2)(tg.ones((3, 8)))\nFunnel(8, 0)", 0),  # for one object, no layer is made
+    ],
+)
+def test_a_layer_counts_as_the_constructor_makes_it_for_all_objects(calls: str, count: int) -> None:
+    found = analyzed(f"{FUNNEL}{calls}\n")
+
+    layers = [one for one in found.seen if one.unit.name == "Funnel.__init__"]
+    assert [one.is_known for one in layers] == [bool(count)]
+    assert sum(one.at_calls for one in layers) == count
+
+
 def test_a_parameter_that_only_gets_any_says_so() -> None:
     found = analyzed("""
 from typing import Any

@@ -92,6 +92,12 @@ def analyze(
     return analyzer.result()
 
 
+def _open_layers(readings: Readings, types: Mapping[Expression, Type]) -> dict[Expression, list[Type]]:
+    """Return the types that constructors give layers whose declared types leave something open."""
+    layers = readings.types_of_layers()
+    return {one: several for one, several in layers.items() if one in types and unknown_sizes(types[one])}
+
+
 class _Place(NamedTuple):
     """The function that an expression is in, and the lines beside which a comment accepts it."""
 
@@ -124,7 +130,7 @@ class _Analyzer:
     ) -> None:
         self._tree = tree
         self._readings = readings
-        read = readings.types() if readings is not None else {}
+        read = {**_open_layers(readings, types), **readings.types()} if readings is not None else {}
         self._at_calls = {expression: least_known(several) for expression, several in read.items()}
         self._declared_program = Program(tree, types)
         self._rejected = rejected

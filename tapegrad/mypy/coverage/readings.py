@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mypy.nodes import MypyFile, Node
     from mypy.types import Type
 
-    from tapegrad.mypy.scopes.records import BodyReading, Calls, Unread
+    from tapegrad.mypy.scopes.records import BodyReading, Calls, LayersMade, Unread
 
 _Node = TypeVar("_Node", bound="Node")
 
@@ -62,6 +62,7 @@ class Readings:
         self._translated: dict[Calls, BodyReading] = {}  # by the calls in a body
         self._read: dict[FuncDef, list[tuple[Call, BodyReading]]] = {}
         self._unread: dict[FuncDef, list[tuple[Calls, Unread]]] = {}
+        self._made: list[tuple[FuncDef | None, LayersMade]] = []
         self._follow(set())
         complete = {*self._read}
         self._follow(complete)
@@ -72,7 +73,7 @@ class Readings:
 
     def _follow(self, complete: set[FuncDef]) -> None:
         """Find what is read and what is not, from the calls in all functions that are not complete."""
-        self._read, self._unread = {}, {}
+        self._read, self._unread, self._made = {}, {}, []
         pending = [calls for calls in reversed(self._callers) if calls.caller is None or calls.caller not in complete]
         seen: set[Calls] = set()
         while pending:
@@ -81,6 +82,7 @@ class Readings:
                 continue
             seen.add(calls)
             self._match(calls.file)
+            self._made += [(calls.caller, made) for made in calls.made]
             for unread in calls.unread:
                 self._unread.setdefault(self._twin(unread.function), []).append((calls, unread))
             for line, reading in calls.read:
@@ -159,6 +161,43 @@ class Readings:
                 for expression, t in reading.types.items():
                     if expression not in in_lambdas or is_lambda(function):
                         found.setdefault(expression, []).append(t)
+        return found
+
+    def types_of_layers(self) -> dict[Expression, list[Type]]:
+        """Return the types of the layers that a constructor makes for every object of its class.
+
+        The objects that a constructor makes for each of its own objects count there, not where it is declared.
+        """
+        made = [(caller, self._own_layers(one)) for caller, one in self._made]
+        while True:
+            found = self._for_all_objects([one for _, one in made])
+            kept = [(caller, one) for caller, one in made if caller is None or one.at not in found]
+            if len(kept) == len(made):
+                return {expression: several for expression, several in found.items() if several}
+            made = kept
+
+    def _own_layers(self, made: LayersMade) -> LayersMade:
+        """Return what a constructor makes with the nodes of the file that was checked."""
+        for file in made.files:
+            self._match(file)
+        types = {self._twin(expression): several for expression, several in made.types.items()}
+        return made._replace(at=self._twin(made.at), types=types)
+
+    def _for_all_objects(self, made: list[LayersMade]) -> dict[Expression, list[Type]]:
+        """Return the types of the layers, and none for the other objects, that are made for every object of a class."""
+        found: dict[Expression, list[Type]] = {}
+        constructors = [
+            node
+            for tree in self._trees.values()
+            for node in nodes_in(tree)
+            if isinstance(node, FuncDef) and node.name == "__init__" and node.info
+        ]
+        for constructor in constructors:
+            of_class = [one.types for one in made if constructor.info in one.info.mro]
+            inside = {*nodes_in(constructor.body)}
+            for expression in of_class[0] if of_class else ():
+                if expression in inside and all(expression in types for types in of_class):
+                    found[expression] = [t for types in of_class for t in types[expression] or ()]
         return found
 
 

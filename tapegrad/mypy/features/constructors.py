@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mypy.nodes import CallExpr, ComparisonExpr
+from mypy.types import Instance, get_proper_type
 
 from tapegrad.errors import messages
-from tapegrad.mypy.conversion import has_opaque
+from tapegrad.mypy.conversion import has_opaque, unknown
 from tapegrad.mypy.features.body_outcomes import fail, seen_from
 from tapegrad.mypy.features.body_state import Failure
 from tapegrad.mypy.features.made_layers import arguments_of
@@ -19,12 +20,14 @@ from tapegrad.mypy.scopes.created_objects import created_by, mark_failed
 from tapegrad.mypy.scopes.frames import LayerCall, Made, Nothing, within
 from tapegrad.mypy.scopes.numbers import is_plain
 from tapegrad.mypy.scopes.objects import object_of
+from tapegrad.mypy.scopes.records import LayersMade, is_recorded, record_made
 from tapegrad.mypy.scopes.statements import compared
 
 if TYPE_CHECKING:
     from mypy.errorcodes import ErrorCode
-    from mypy.nodes import Context, MypyFile
+    from mypy.nodes import Context, Expression, MypyFile, TypeInfo
     from mypy.plugin import FunctionContext
+    from mypy.types import Type
 
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.frames import Creation, Value
@@ -36,11 +39,29 @@ def check_constructor(ctx: FunctionContext) -> None:
     if not isinstance(call, CallExpr) or not can_read_bodies(api.options):
         return
     made = object_of(call, api)
+    if is_recorded(api) and isinstance(p := get_proper_type(ctx.default_return_type), Instance):
+        _record(made if isinstance(made, Made) else None, p.type, call, api)
     found = _failure_of(made, api) if isinstance(made, Made) else None
     if found is not None and isinstance(made, Made):
         depend_on_bodies(api)
         mark_failed(made)
         fail(ctx, seen_from(call, *found, checked_file(api), api), {})
+
+
+def _record(made: Made | None, info: TypeInfo, call: CallExpr, api: Checker) -> None:
+    """Record the layers that the constructor of an object makes, and those of the objects that it makes."""
+    created = [] if made is None else created_by(made, api)
+    types: dict[Expression, list[Type] | None] = {}
+    for creation in created:
+        if not isinstance(creation.at, CallExpr):
+            continue
+        if isinstance(creation.value, LayerCall):
+            t, _ = type_of_call(api, creation.value.info, arguments_of(creation.value))
+            types[creation.at] = [*(types.get(creation.at) or ()), unknown() if t is None else t]
+        elif isinstance(creation.value, Made):
+            types.setdefault(creation.at, None)
+            _record(creation.value, creation.value.info, creation.at, api)
+    record_made(api, LayersMade(info, call, types, {one.file for one in created}))
 
 
 def _failure_of(made: Made, api: Checker) -> tuple[Failure, MypyFile] | None:

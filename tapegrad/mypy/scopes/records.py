@@ -15,7 +15,7 @@ from tapegrad.mypy.scopes.names import inside
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mypy.nodes import Context, Expression, MypyFile, Node, Var
+    from mypy.nodes import CallExpr, Context, Expression, MypyFile, Node, TypeInfo, Var
     from mypy.types import Type
 
     from tapegrad.mypy.mypy_api import Checker
@@ -38,6 +38,22 @@ class Unread(NamedTuple):
     call_line: int | None
 
 
+class LayersMade(NamedTuple):
+    """What the constructor of an object makes.
+
+    Attributes:
+        info: The class of the object.
+        at: The call that makes it.
+        types: The types of the layers by the calls that make them; None for those that make other objects.
+        files: Those with these calls, perhaps as they were parsed again.
+    """
+
+    info: TypeInfo
+    at: CallExpr
+    types: dict[Expression, list[Type] | None]
+    files: set[MypyFile]
+
+
 @dataclass(eq=False)  # two bodies are never the same one
 class Calls:
     """The calls in one function, or outside of functions, that may be read: the declared types of variables hold there.
@@ -48,6 +64,7 @@ class Calls:
         caller: The function that they are in.
         read: Each line with a call, and the reading of the function that is called.
         unread: The functions that are called and not read.
+        made: What the constructors of the objects make that are made in it.
     """
 
     file: MypyFile
@@ -55,6 +72,7 @@ class Calls:
     caller: FuncDef | None = None
     read: list[tuple[int, BodyReading]] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
+    made: list[LayersMade] = field(default_factory=list)
 
 
 class BodyReading(NamedTuple):
@@ -123,6 +141,12 @@ def record_unread(api: Checker, function: FuncDef, unread: tuple[str, int | None
     calls = _calls_here(api)
     if call not in calls.unread:
         calls.unread.append(call)
+
+
+def record_made(api: Checker, made: LayersMade) -> None:
+    """Record what the constructor of an object makes."""
+    if made.at not in _skipped:
+        _calls_here(api).made.append(made)
 
 
 def _calls_here(api: Checker) -> Calls:
