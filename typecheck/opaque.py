@@ -893,3 +893,20 @@ def reject_one_row_less_than_is_drawn() -> None:
 
 def reject_two_rows_for_a_word(word: str = "a") -> None:
     with_a_row_for_each([word]).T @ tg.ones((2, 2))  # E(mypy): matmul: inner sizes differ: x (6, 1) has 1 columns but y (2, 2) has 2 rows [tapegrad-shape]
+
+
+def centered(rows: np.ndarray) -> Tensor[Any, Any, Any]:
+    large = rows[rows[:, 0] > 0]
+    return tg.tensor(large) - tg.ones((len(large), 1))
+
+
+def accept_rows_that_their_values_choose() -> None:
+    assert_type(centered(counted(4)).sum(axis=0), Tensor[Shape[L[2]], NoneTape])
+    left, right = np.nonzero(counted(4) > 0)
+    tg.ones((len(left), 3)).T @ tg.ones((right.shape[0], 2))
+
+
+def reject_one_row_more_than_is_chosen() -> None:
+    table = np.zeros((4, 2), np.float32) + 1
+    large = table[table[:, 0] > 0]
+    tg.tensor(large).T @ tg.ones((len(large) + 1, 3))  # E(mypy): matmul: inner sizes differ: x (2, large.shape[0]) has large.shape[0] columns but y (large.shape[0] + 1, 3) has large.shape[0] + 1 rows [tapegrad-shape]

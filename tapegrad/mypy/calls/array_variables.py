@@ -28,18 +28,20 @@ from tapegrad.mypy.calls.array_sizes import Given, common
 from tapegrad.mypy.calls.array_types import array_of_type, plain_sizes, sizes_of_type
 from tapegrad.mypy.calls.data_sets import loaded_field
 from tapegrad.mypy.calls.several_arrays import SPLITTING, part_of_split
-from tapegrad.mypy.conversion import is_iterator, shape_items
+from tapegrad.mypy.conversion import is_iterator, opaque_paths, shape_items
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
     attribute_variable,
     checked_file,
     depend_on_bodies,
     enclosing_function,
+    outermost_scope,
     stored_type,
     type_in_body,
 )
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
+from tapegrad.mypy.scopes.axes import asserts_unknown_sizes
 from tapegrad.mypy.scopes.file_contents import loop_of, method_of_receiver
 from tapegrad.mypy.scopes.frames import GivenTensor, Made, Reading, key_of, within
 from tapegrad.mypy.scopes.names import (
@@ -54,7 +56,7 @@ from tapegrad.mypy.scopes.names import (
     values_assigned,
 )
 from tapegrad.mypy.scopes.objects import object_of
-from tapegrad.mypy.scopes.opaque import unpacked_shape
+from tapegrad.mypy.scopes.opaque import named_axis_of, unpacked_shape
 from tapegrad.mypy.scopes.readings import reading_again
 from tapegrad.mypy.scopes.written_attributes import class_constant
 from tapegrad.sizes import UNKNOWN, is_unknown, names_in, surely_same
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from mypy.types import ProperType, Type
 
     from tapegrad.mypy.calls.array_sizes import Several, Sizes
+    from tapegrad.mypy.scopes.frames import Frame
 
 _MOST_PASSES: Final = 3  # over all values of a variable, until its sizes stay the same
 _MOST_AT_ONCE: Final = 3  # variables with several values, one of which mentions the next variable
@@ -84,11 +87,12 @@ class VariableReader(CallReader):
         return self._with_names(name, sizes) if sizes is None or any(map(is_unknown, sizes)) else sizes
 
     def _with_names(self, name: NameExpr, sizes: Sizes | None) -> Sizes | None:
-        """Return the sizes of a variable, the unknown ones by the names that `n, m = x.shape` has given them before."""
-        function = enclosing_function(self._api)
-        if Reading.frame is not None or not isinstance(function, FuncDef):
+        """Return the sizes of a variable, the unknown ones by the names of `n, m = x.shape`, or as `x.shape[0]`."""
+        function, frame = enclosing_function(self._api), Reading.frame
+        scope = function or outermost_scope(self._api)
+        if asserts_unknown_sizes.of(scope) or (frame is not None and _has_names_of(frame)):
             return sizes
-        for statement in function.body.body:
+        for statement in function.body.body if isinstance(function, FuncDef) else ():
             match statement:
                 case AssignmentStmt(
                     lvalues=[TupleExpr()],
@@ -98,7 +102,9 @@ class VariableReader(CallReader):
                     if names and (sizes is None or len(sizes) == len(names)):
                         known = sizes or names
                         return [named if is_unknown(n) else n for n, named in zip(known, names, strict=True)]
-        return sizes
+        return [
+            named_axis_of(name, axis, self._api) if is_unknown(n) else n for axis, n in enumerate(sizes or ())
+        ] or sizes
 
     def _of_bound(self, name: NameExpr, variable: Var) -> Sizes | None:
         """Return the sizes that the values have which a variable is bound to."""
@@ -283,6 +289,16 @@ class VariableReader(CallReader):
 # What variables and attributes are taken to have while all of their values are read, which may mention them.
 _assumed: Final[dict[Var, Sizes | None]] = {}
 _assumed_attributes: Final[dict[tuple[SymbolNode | None, Hashable], Sizes | None]] = {}  # by the object as well
+
+
+def _has_names_of(frame: Frame) -> bool:
+    """Return whether a function gets sizes with names of its own, which are those of another call of it."""
+    return any(
+        path.endswith(f"@{frame.scope}") and not path.startswith(f"{name}.shape[")
+        for name, value in frame.values.items()
+        if isinstance(value, GivenTensor)
+        for path in opaque_paths(value.t)
+    )
 
 
 def _part_of(item: ProperType, targets: list[Expression], variable: Var) -> Sizes | None:

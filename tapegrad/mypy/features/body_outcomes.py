@@ -52,7 +52,7 @@ from tapegrad.mypy.scopes.entries import (
     with_entries,
     with_inner_entries,
 )
-from tapegrad.mypy.scopes.frames import Reading, key_of, within
+from tapegrad.mypy.scopes.frames import GivenTensor, Reading, key_of, within
 from tapegrad.mypy.scopes.names import inside, name_same, places_of, targets_bound_to, values_bound
 from tapegrad.mypy.scopes.opaque import other_shapes
 from tapegrad.mypy.scopes.records import BodyReading, is_recorded, recorded_calls
@@ -196,6 +196,10 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
     _failures.append([])
     functions = {*Reading.functions}
     named = axes.of_parameters(given, frame.scope, api)
+    arrays = {
+        one.name: GivenTensor(t) for one, t in named.items() if isinstance(frame.values.get(one.name), GivenTensor)
+    }
+    frame = frame._replace(values={**frame.values, **arrays})
     try:
         with (
             types_of_parameters(function, named) as types,

@@ -24,7 +24,16 @@ from mypy.nodes import (
 )
 from mypy.types import Instance, TupleType, get_proper_type
 
-from tapegrad.mypy.conversion import Many, has_any, is_iterator, opaque_paths, shape_items, shape_type, tensor_parts
+from tapegrad.mypy.conversion import (
+    ARRAY,
+    Many,
+    has_any,
+    is_iterator,
+    opaque_paths,
+    shape_items,
+    shape_type,
+    tensor_parts,
+)
 from tapegrad.mypy.mypy_api import enclosing_function, make, outermost_scope
 from tapegrad.mypy.scopes.file_contents import steady_name, unpacked_names
 from tapegrad.mypy.scopes.frames import Reading
@@ -42,7 +51,7 @@ if TYPE_CHECKING:
 
 
 def of_parameters(given: dict[Var, Type], scope: str, api: Checker) -> dict[Var, Type]:
-    """Return the types that a call gives to parameters, with names for the unknown sizes of tensors.
+    """Return the types that a call gives to parameters, with names for the unknown sizes of tensors and arrays.
 
     A name is that of the tensor that the call passes, also where the body binds the parameter again.
     """
@@ -59,7 +68,7 @@ def of_targets(value: Context, result: Type, api: Checker) -> Type:
     whose types would then exclude tensors of other sizes.
     """
     scope, p = enclosing_function(api) or outermost_scope(api), get_proper_type(result)
-    if Reading.is_tried or _asserts_unknown_sizes.of(scope):
+    if Reading.is_tried or asserts_unknown_sizes.of(scope):
         return result  # a layer that is tried makes a tensor that no variable is bound to
     if isinstance(p, Instance) and is_iterator(p):
         index = _indices_of_loops.of(scope).get(value)
@@ -93,7 +102,7 @@ def _reads_assertion(scope: Node | None) -> bool:
     return any(isinstance(one, AssertTypeExpr) and has_any(one.type) for one in analyzed)
 
 
-_asserts_unknown_sizes = ScopeCache(_reads_assertion)
+asserts_unknown_sizes = ScopeCache(_reads_assertion)
 
 
 def _read_collected(scope: Node | None) -> set[Node | None]:
@@ -135,8 +144,9 @@ def _of_variable(t: Type, variable: Node | None, api: Checker) -> Type:
 
 
 def _named(t: Type, label: str, scope: str, api: Checker) -> Type:
-    p, parts = get_proper_type(t), tensor_parts(t)
-    items = shape_items(parts.shape) if parts is not None else None
+    p = get_proper_type(t)
+    is_named = isinstance(p, Instance) and (p.type.fullname == ARRAY or tensor_parts(p) is not None)
+    items = shape_items(p.args[0]) if isinstance(p, Instance) and is_named and p.args else None
     if not isinstance(p, Instance) or items is None or any(isinstance(n, Many) for n in items):
         return t
     if not any(is_unknown(n) for n in items if not isinstance(n, Many)):

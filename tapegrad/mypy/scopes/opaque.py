@@ -130,7 +130,7 @@ def _size(expression: Expression, api: Checker) -> Size:
         case IndexExpr(base=MemberExpr(name="shape") as shape, index=index):
             position = position_of(index)
             axis = _axis(shape, position) if position is not None else None
-            return _unnamed_axis(shape.expr, position, api) if axis is None else axis
+            return named_axis_of(shape.expr, position, api) if axis is None else axis
         case IndexExpr(index=StrExpr()):
             return _of_path(object_path(expression, api))
         case IndexExpr(base=base, index=index) if (position := position_of(index)) is not None:
@@ -310,10 +310,10 @@ def length_of_unchanged(operand: Expression, api: Checker) -> Size:
     p = get_proper_type(path.type)
     is_immutable = isinstance(p, Instance) and any(map(p.type.has_base, _IMMUTABLE))
     is_unchanged = is_immutable or (may_change(p) and use_of(operand, api) is Use.READ)
-    return _named(f"len({path.label})", path.scope) if is_unchanged else _unnamed_axis(operand, 0, api)
+    return _named(f"len({path.label})", path.scope) if is_unchanged else named_axis_of(operand, 0, api)
 
 
-def _unnamed_axis(array: Expression, axis: int | None, api: Checker) -> Size:
+def named_axis_of(array: Expression, axis: int | None, api: Checker) -> Size:
     """Return a name for an axis of a tensor or an array that is never bound again: nothing changes its shape."""
     path = None if axis is None else object_path(array, api)
     p = get_proper_type(path.type) if path is not None and path.type is not None else None
