@@ -720,7 +720,11 @@ def reject_the_gradient_of_whole_numbers() -> None:
 
 
 def reject_an_array_as_the_target_of_gradients() -> None:
-    tg.ones((3,)).trace().sum().backward(wrt=np.ones(3))  # E: wrt names a float64, which is neither a tensor nor a module [tapegrad-dtype]
+    tg.ones((3,)).trace().sum().backward(wrt=np.ones(3))  # E: wrt names an ndarray, which is neither a tensor nor a module [tapegrad-dtype]
+
+
+def reject_an_array_beside_a_model_as_the_target_of_gradients(x: np.ndarray = np.ones(3)) -> None:  # noqa: B008 - only read
+    tg.ones((3,)).trace().sum().backward(wrt=(nn.Linear(2, 3), x))  # E: wrt names an ndarray, which is neither a tensor nor a module [tapegrad-dtype]
 
 
 def reject_a_name_as_the_target_of_gradients() -> None:

@@ -961,7 +961,7 @@ def _targets(wrt: Any) -> list[Tensor[Any, NoneTape, Any]]:
         return unfrozen
     if hasattr(wrt, "parameters"):
         return [parameter for parameter in wrt.parameters().values() if not parameter.frozen]
-    if isinstance(wrt, str) or not hasattr(wrt, "__iter__"):
+    if isinstance(wrt, str | np.ndarray) or not hasattr(wrt, "__iter__"):
         raise DTypeError(messages.wrong_target(described(wrt)))
     return [target for one in (wrt.values() if isinstance(wrt, Mapping) else wrt) for target in _targets(one)]
 

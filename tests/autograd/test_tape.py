@@ -655,6 +655,8 @@ def test_wrt_takes_parameters_by_their_paths() -> None:
         ([tensor([True])], r"wrt names a tensor of dtype bool, which has no gradient"),
         (["w"], r"wrt names a str, which is neither a tensor nor a module"),
         (3, r"wrt names an int, which is neither a tensor nor a module"),
+        (np.ones(3), r"wrt names an ndarray, which is neither a tensor nor a module"),
+        ([np.ones(0)], r"wrt names an ndarray, which is neither a tensor nor a module"),
     ],
 )
 def test_wrt_rejects_tensors_without_gradients_and_the_tape_is_not_consumed(wrt: Any, message: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from mypy.nodes import (
     AssertStmt,
@@ -30,7 +30,6 @@ from tapegrad.mypy.conversion import (
     Many,
     dtype_name,
     ends_of,
-    has_any,
     is_tape,
     shape_items,
     tensor_parts,
@@ -71,21 +70,22 @@ def backward(ctx: MethodContext, result: Type) -> Type:
 
 
 def _wrong_target(wrt: Type) -> str | None:
-    """Return the message for `wrt=` a tensor without gradients, an array or a text, which mypy takes for an iterable.
-
-    Python names the first number of an array.
-    """
+    """Return the message for `wrt=` a tensor without gradients, or an array or a text, both iterables to mypy."""
     parts, p = tensor_parts(wrt), get_proper_type(wrt)
     dtype = get_proper_type(parts.dtype) if parts is not None else None
     if isinstance(dtype, Instance) and any(map(dtype.type.has_base, _WITHOUT_GRADIENT)):
         return messages.target_without_gradient(dtype_name(dtype))
+    if isinstance(p, TupleType):
+        return next(filter(None, map(_wrong_target, p.items)), None)
     if not isinstance(p, Instance):
         return None
-    if p.type.fullname == ARRAY and not has_any(p.args[1]):
-        of_array = get_proper_type(p.args[1])
-        scalar = of_array.args[0] if isinstance(of_array, Instance) and of_array.args else None
-        return None if scalar is None else messages.wrong_target(messages.with_article(dtype_name(scalar)))
-    return messages.wrong_target("a str") if p.type.fullname == "builtins.str" else None
+    if p.type.fullname in _COLLECTIONS and p.args:
+        return _wrong_target(p.args[-1])
+    return messages.wrong_target(_NO_TARGETS[p.type.fullname]) if p.type.fullname in _NO_TARGETS else None
+
+
+_NO_TARGETS: Final = {ARRAY: "an ndarray", "builtins.str": "a str"}
+_COLLECTIONS: Final = "builtins.dict", "builtins.list", "builtins.tuple"
 
 
 _WITHOUT_GRADIENT = "numpy.integer", "numpy.bool"
