@@ -910,3 +910,26 @@ def reject_one_row_more_than_is_chosen() -> None:
     table = np.zeros((4, 2), np.float32) + 1
     large = table[table[:, 0] > 0]
     tg.tensor(large).T @ tg.ones((len(large) + 1, 3))  # E(mypy): matmul: inner sizes differ: x (2, large.shape[0]) has large.shape[0] columns but y (large.shape[0] + 1, 3) has large.shape[0] + 1 rows [tapegrad-shape]
+
+
+@dataclass
+class Patched:
+    image: int = 12
+    patch: int = 3
+
+    @property
+    def side(self) -> int:
+        """Patches along an axis."""
+        return self.image // self.patch
+
+    @property
+    def patches(self) -> int:
+        return (self.image // self.patch) ** 2
+
+
+def accept_a_size_that_a_property_computes(config: Patched = Patched()) -> None:  # noqa: B008 - only read
+    tg.ones((2, config.patches)) @ tg.ones((config.side * config.side, 3))
+
+
+def reject_one_patch_more(c: Patched = Patched()) -> None:  # noqa: B008 - only read
+    tg.ones((2, c.side + 1)) @ tg.ones((c.side, 3))  # E(mypy): matmul: inner sizes differ: x (2, c.image // c.patch + 1) has c.image // c.patch + 1 columns but y (c.image // c.patch, 3) has c.image // c.patch rows [tapegrad-shape]

@@ -6960,6 +6960,51 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "rows of a dataset that an array of indices chooses": """
+from collections.abc import Iterator
+
+import numpy as np
+
+class Images:
+    def __init__(self, count: int, size: int) -> None:
+        self.images = np.zeros((count, size), dtype=np.float32)
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, index: np.ndarray) -> Tensor:
+        return tg.tensor(self.images[index])
+
+def loader(data: Images, size: int, rng: np.random.Generator) -> Iterator[Tensor]:
+    order = rng.permutation(len(data))
+    for start in range(0, len(data) - size + 1, size):
+        yield data[order[start : start + size]]
+
+def main(data: Images) -> None:
+    for x in loader(data, 3, np.random.default_rng(0)):
+        nn.Linear(5, 2)(x)  # here
+
+main(Images(9, 4))
+""",
+    "a function that reaches tensors only by the items of a dataset": """
+import numpy as np
+
+class Rows:
+    def __init__(self, count: int) -> None:
+        self.rows = np.zeros((count, 4), dtype=np.float32)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: np.ndarray) -> Tensor:
+        return tg.tensor(self.rows[index])
+
+def total(data: Rows) -> np.ndarray:
+    rows = data[np.arange(len(data))]
+    return np.asarray(rows.T @ tg.ones((7, 2)))  # here
+
+total(Rows(6))
+""",
     "dataclasses that a generator yields": """
 from collections.abc import Iterator
 

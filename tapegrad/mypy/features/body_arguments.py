@@ -198,7 +198,7 @@ def given_types(
             declared with type variables: in the body it would keep them, beside tensors that have the sizes of the
             call.
     """
-    arguments = with_array_sizes(arguments_of(with_starred_arrays(ctx), parameter_names(declared)), ctx)
+    arguments = with_array_sizes(arguments_of(with_starred_arrays(ctx), _names_written(declared, function)), ctx)
     given: dict[Var, Type] = {}
     is_known = not any(t is not None and holds_tensors(t) for t in _types_given(function))
     for argument in function.arguments:
@@ -425,7 +425,7 @@ def frame_of_call(
     file: MypyFile,
 ) -> Frame:
     """Return the frame of a function that a call calls, with the values of the arguments that are known."""
-    arguments = arguments_of(ctx, parameter_names(declared))
+    arguments = arguments_of(ctx, _names_written(declared, function))
     values: dict[str, Value] = {}
     for argument in function.arguments[1 if function.info and not function.is_static else 0 :]:
         name = argument.variable.name
@@ -441,6 +441,12 @@ def frame_of_call(
             with in_file(file, ctx.api), within(None):
                 values[name] = value_of_expression(default, ctx.api)
     return frame_with(function, values, receiver, ctx.api)
+
+
+def _names_written(declared: CallableType, function: FuncDef) -> list[str]:
+    """Return the names of the parameters of a call, also those of `__getitem__`, which mypy leaves out."""
+    names = [one.variable.name for one in function.arguments[1 if function.info and not function.is_static else 0 :]]
+    return names if len(names) == len(declared.arg_names) else parameter_names(declared)
 
 
 def _values_given(function: FuncDef, ctx: FunctionContext | MethodContext) -> dict[str, Value]:

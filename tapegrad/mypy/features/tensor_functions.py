@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.nodes import CallExpr, FuncDef, MemberExpr, NameExpr, RefExpr, TypeInfo, Var
+from mypy.nodes import CallExpr, FuncDef, IndexExpr, MemberExpr, NameExpr, RefExpr, TypeInfo, Var
 from mypy.types import CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.conversion import MODULE
@@ -39,7 +39,10 @@ def _reads_tensors(function: Node | None) -> bool:
 
 
 def _read_called(function: Node | None) -> list[FuncDef]:
-    called = [_function_called(node.callee, function) for node in inside(function) if isinstance(node, CallExpr)]
+    nodes = inside(function)
+    callees = [node.callee for node in nodes if isinstance(node, CallExpr)]
+    callees += [MemberExpr(node.base, "__getitem__") for node in nodes if isinstance(node, IndexExpr)]
+    called = [_function_called(one, function) for one in callees]
     return [one for one in dict.fromkeys(called) if one is not None]
 
 
@@ -51,6 +54,7 @@ def _is_of_tensors(callee: Expression) -> bool:
         callee.fullname.startswith("tapegrad.")
         or (isinstance(callee.node, TypeInfo) and callee.node.has_base(MODULE))
         or (isinstance(callee.node, FuncDef) and _takes_tensors(callee.node))
+        or (isinstance(callee.node, Var) and is_layer(get_proper_type(callee.node.type)))
     )
 
 
@@ -89,7 +93,7 @@ def _takes_tensors(function: FuncDef) -> bool:
     return any(holds_tensors(one) or is_layer(get_proper_type(one)) for one in types)
 
 
-def is_layer(t: ProperType) -> bool:
+def is_layer(t: ProperType | None) -> bool:
     """Return whether a type is a layer, of which a parameter such as `model: Student | Teacher` says less."""
     return isinstance(t, Instance) and t.type.has_base(MODULE)
 

@@ -39,7 +39,7 @@ from mypy.nodes import (
 from mypy.types import AnyType, Instance, get_proper_type
 
 from tapegrad.mypy.conversion import is_function, tensor_parts
-from tapegrad.mypy.mypy_api import checked_file, is_always, stored_type
+from tapegrad.mypy.mypy_api import checked_file, is_always, stored_type, with_types
 from tapegrad.mypy.scopes.called_functions import called_function, value_returned
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.command_line import NAMESPACE, PARSE, PARSE_KNOWN
@@ -230,7 +230,9 @@ def length_by_method(operand: Expression, api: Checker) -> Size:
 
     The object is made by a call of a class of the program, and only its constructor assigns to the attribute.
     """
-    t = get_proper_type(stored_type(api, operand))
+    variable = operand.node if isinstance(operand, NameExpr) else None
+    stored = stored_type(api, operand) or (variable.type if isinstance(variable, Var) else None)  # of a later function
+    t = get_proper_type(stored)
     if not isinstance(t, Instance) or t.type.fullname.startswith(_BUILTINS):
         return UNKNOWN
     made = object_of(operand, api)
@@ -248,8 +250,10 @@ def length_by_method(operand: Expression, api: Checker) -> Size:
         ] if isinstance(made, Made) and owner == _name_of_receiver(method, api):
             length = from_constructor(made, name, _length_made, api)
             if length is None or is_unknown(length):
-                length = length_of(MemberExpr(operand, name), api)
-            return UNKNOWN if length is None else length
+                attribute = MemberExpr(operand, name)
+                count = length_of(attribute, api)
+                length = _rows_of(attribute, made.info, api) if count is None else count
+            return length
     return UNKNOWN
 
 
@@ -266,6 +270,15 @@ def _length_made(tensor: Expression, api: Checker) -> Size:
     """Return the length of a tensor by the type that mypy has given its expression in a constructor."""
     t = stored_type(api, tensor)
     return UNKNOWN if t is None or tensor_parts(t) is None else size_in_frame(length_of_type(t))
+
+
+def _rows_of(attribute: MemberExpr, info: TypeInfo, api: Checker) -> Size:
+    """Return the length of an array in an attribute of an object of a class; the program does not write this one."""
+    symbol = info.get(attribute.name)
+    declared = symbol.node.type if symbol is not None and isinstance(symbol.node, Var) else None
+    with with_types(api, {} if declared is None else {attribute: declared}):
+        sizes = Arrays.sizes(attribute, api)
+    return sizes[0] if sizes else UNKNOWN
 
 
 def _computed_once(variable: Var, api: Checker) -> int | None:

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mypy.nodes import (
     CallExpr,
+    Decorator,
+    Expression,
+    ExpressionStmt,
     GeneratorExpr,
     IndexExpr,
     IntExpr,
@@ -22,6 +25,7 @@ from mypy.nodes import (
     NameExpr,
     OpExpr,
     RefExpr,
+    ReturnStmt,
     SliceExpr,
     StarExpr,
     StrExpr,
@@ -33,6 +37,7 @@ from mypy.nodes import (
 from mypy.types import AnyType, Instance, get_proper_type
 
 from tapegrad.mypy.conversion import ARRAY, Many, size_of, tensor_parts
+from tapegrad.mypy.mypy_api import depend_on_bodies
 from tapegrad.mypy.scopes.collections import Use, may_change, use_of
 from tapegrad.mypy.scopes.file_contents import (
     checked_contents,
@@ -44,6 +49,7 @@ from tapegrad.mypy.scopes.file_contents import (
     unpacked_names,
 )
 from tapegrad.mypy.scopes.frames import Reading, value_of_name
+from tapegrad.mypy.scopes.functions import body_of_getter
 from tapegrad.mypy.scopes.module_values import in_module, module_value
 from tapegrad.mypy.scopes.object_paths import is_fixed, is_module, object_path, path_of_item, path_of_name
 from tapegrad.mypy.scopes.written_attributes import only_constant, write_by_constructor
@@ -52,7 +58,7 @@ from tapegrad.sizes import UNKNOWN, Dim, is_unknown, names_in, opaque_name, powe
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mypy.nodes import Expression, Node
+    from mypy.nodes import Node
     from mypy.types import Type
 
     from tapegrad.mypy.mypy_api import Checker
@@ -293,13 +299,41 @@ def _size_of_attribute(expression: MemberExpr, api: Checker) -> Size:
             size = opaque_size(constant, api)
             if not is_unknown(size):
                 return size
-        return _of_path(object_path(expression, api))
+        size = _of_path(object_path(expression, api))
+        return _size_of_property(expression, api) if is_unknown(size) else size
     written = write_by_constructor(method.info, expression.name, contents)
     if written is not None and written.value is not None:
         size = opaque_size(written.value, api)
         if not is_unknown(size):
             return size
     return _of_path(object_path(expression, api))
+
+
+def _size_of_property(expression: MemberExpr, api: Checker) -> Size:
+    """Return the size that a property computes of attributes of the object, which do not change, such as their sum."""
+    base = object_path(expression.expr, api)
+    p = get_proper_type(base.type) if base is not None and base.type is not None else None
+    symbol = p.type.get(expression.name) if isinstance(p, Instance) else None
+    if symbol is None or not isinstance(symbol.node, Decorator) or not symbol.node.func.is_property:
+        return UNKNOWN
+    depend_on_bodies(api)
+    statements, _ = body_of_getter(symbol.node.func, api)
+    match statements[1:] if isinstance(statements[0] if statements else None, ExpressionStmt) else statements:
+        case [ReturnStmt(expr=Expression() as value)]:
+            return _size_in_property(value, expression.expr, api)
+    return UNKNOWN
+
+
+def _size_in_property(value: Expression, owner: Expression, api: Checker) -> Size:
+    """Return the size of an expression in a property of an object, in which `self` is the object."""
+    match value:
+        case IntExpr(value=number):
+            return number
+        case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
+            return ARITHMETIC[sign](_size_in_property(left, owner, api), _size_in_property(right, owner, api))
+        case MemberExpr(expr=NameExpr(name="self"), name=name):
+            return opaque_size(MemberExpr(owner, name), api)
+    return UNKNOWN
 
 
 def length_of_unchanged(operand: Expression, api: Checker) -> Size:
