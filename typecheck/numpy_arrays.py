@@ -586,3 +586,13 @@ def accept_arrays_of_unknown_dtype() -> None:
 
 def reject_an_array_of_unknown_dtype_that_does_not_fit() -> None:
     np.sqrt(np.ones(5, np.float32)) * tg.ones((3, 4))  # E: mul: x (5,) and y (3, 4) do not broadcast: axis -1 is 5 in x but 4 in y
+
+
+class Pixels:
+    def __init__(self, images: np.ndarray, largest: int) -> None:
+        self.images = images.astype(np.float32) / largest
+        self.counts = images.astype(np.int64) / largest
+
+
+def reject_whole_numbers_that_are_divided() -> None:
+    tg.tensor(Pixels(np.zeros((5, 4), np.float32), 255).counts) @ tg.ones((4, 2))  # E: matmul: x is float64 but y is float32 [tapegrad-dtype]

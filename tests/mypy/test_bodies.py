@@ -151,6 +151,28 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "floats that are divided by a whole number, of which the stubs of NumPy say float64": """
+import numpy as np
+
+class Pixels:
+    def __init__(self, images: np.ndarray, largest: int) -> None:
+        self.images = images.astype(np.float32) / largest
+
+def main(count: int) -> None:
+    images = np.zeros((5, 4), np.float32)
+    halved = images / 2
+    halved = halved / count
+    both, other = images / count, count / (images + 1)
+    table = tg.ones((4, 2))
+    tg.tensor(images / 255) @ table
+    tg.tensor(halved) @ table
+    tg.tensor(both - other) @ table
+    tg.tensor(np.stack([images / 2, np.sqrt(images / 3)])[0]) @ table
+    tg.tensor(Pixels(images, 255).images) @ table
+    tg.ones((4,)) * (images / len(images))
+
+main(3)
+""",
     "a dataclass that a function without annotations returns": """
 @dataclass
 class Graphs:

@@ -101,9 +101,11 @@ class ElementReader(VariableReader):
     def _is_guessed(self, expression: Expression) -> bool:
         """Return whether NumPy's stubs choose a type of elements although that of an operand is not known.
 
-        They say float64 of `2.0 * np.exp(x)`, whose elements are float32 if those of x are.
+        They say float64 of `2.0 * np.exp(x)`, whose elements are float32 if those of x are, and of `x / 255`.
         """
         match expression:
+            case OpExpr(op="/", left=left, right=right) if self._is_whole(left) != self._is_whole(right):
+                return True
             case OpExpr(op="+" | "-" | "*" | "/" | "**" | "//" | "%" | "@", left=left, right=right):
                 return any(self._has_unknown_elements(one) or self._is_guessed(one) for one in (left, right))
             case UnaryExpr(expr=of) | IndexExpr(base=of) | MemberExpr(name="T", expr=of):
@@ -114,14 +116,43 @@ class ElementReader(VariableReader):
                 name in _REDUCING and len(arguments) < 2 and "dtype" not in names
             ):
                 return self._is_guessed(of)
+            case CallExpr(callee=RefExpr(fullname=name), args=arguments) if below_numpy(name) in _JOINING:
+                match arguments[:1]:
+                    case [ListExpr(items=items) | TupleExpr(items=items)]:
+                        return any(map(self._is_guessed, items))
+            case CallExpr(callee=RefExpr(fullname=name), args=arguments) if (
+                below_numpy(name) in _FLOATING | _FLOATING_OF_TWO
+            ):
+                return any(map(self._is_guessed, arguments))
             case NameExpr(node=Var(is_inferred=True) as variable) if self._depth < DEEPEST:
-                value, _ = bound_once(variable, self._api)
                 self._depth += 1
                 try:
-                    return value is not None and self._is_guessed(value)
+                    return any(map(self._is_guessed, self._values_of_name(expression, variable)))
+                finally:
+                    self._depth -= 1
+            case MemberExpr(expr=owner, name=name) if self._depth < DEEPEST:
+                self._depth += 1
+                try:
+                    return any(one.value for one in assigned_by_methods(owner, name, self._is_guessed_in, self._api))
                 finally:
                     self._depth -= 1
         return False
+
+    def _values_of_name(self, name: NameExpr, variable: Var) -> list[Expression]:
+        """Return the values that a variable may have where it stands."""
+        value, is_once = bound_once(variable, self._api)
+        if value is not None or not is_once:
+            return bound_last(name, self._api) if value is None else [value]
+        whole, position = unpacked_once(variable, self._api) or (None, 0)
+        return [whole.items[position]] if isinstance(whole, TupleExpr) and position < len(whole.items) else []
+
+    def _is_guessed_in(self, value: Expression, position: int | None) -> bool | None:
+        return self._is_guessed(value) if position is None else None
+
+    def _is_whole(self, expression: Expression) -> bool:
+        """Return whether an expression is a whole number of Python."""
+        p = get_proper_type(stored_type(self._api, expression))
+        return isinstance(p, Instance) and p.type.fullname in ("builtins.int", "builtins.bool")
 
     def _has_unknown_elements(self, expression: Expression) -> bool:
         t = get_proper_type(stored_type(self._api, expression))
@@ -157,6 +188,10 @@ class ElementReader(VariableReader):
                 return scalar_type(self._api, loaded.dtype)
             case MemberExpr():
                 return self._scalar_of_attribute(expression)
+            case OpExpr(op="/", left=left, right=right) if self._is_whole(left) != self._is_whole(right):
+                whole = scalar_type_of(stored_type(self._api, right if self._is_whole(left) else left))
+                is_of_whole = isinstance(p := get_proper_type(whole), Instance) and p.type.has_base("numpy.integer")
+                return scalar_type(self._api, "float64") if is_of_whole else self._scalar_of_two(left, right)
             case OpExpr(op="+" | "-" | "*" | "/" | "**", left=left, right=right):
                 return self._scalar_of_two(left, right)
             case UnaryExpr(op="+" | "-", expr=of):

@@ -188,8 +188,10 @@ def _refined(argument: Argument, ctx: FunctionContext | MethodContext) -> Argume
     if written is None:
         return argument
     with silenced(ctx.api):
-        sizes = ArrayReader(ctx.api).sizes(written)
-    return argument._replace(type=with_given_sizes(array, sizes, ctx.api)) if sizes else argument
+        sizes, scalar = ArrayReader(ctx.api).sizes(written), ArrayReader(ctx.api).scalar(written)
+    if scalar is not None:
+        array = array.copy_modified(args=[array.args[0], make(ctx.api)("numpy.dtype", [scalar])])
+    return argument._replace(type=with_given_sizes(array, sizes, ctx.api) if sizes else array)
 
 
 def sizes_of_array(argument: Argument, api: Checker) -> list[Size] | None:
