@@ -172,9 +172,9 @@ def _newly_returned(
     made = around.made if around is not None else None
     given = tuple((name, key_of(value)) for name, value in arguments)
     key = written, key_of(of), given, frozenset(_called_now)
-    unknown = _Unknown.in_body() if attributes is None and made is None else set()
-    if key in unknown:
-        return None
+    results = _Results.in_body() if attributes is None and made is None else {}
+    if key in results:
+        return results[key]
     frame = Frame(written.fullname, dict(arguments), receiver, variables, attributes, made=made)
     if isinstance(of, ClassOf):
         frame.variables[written.arguments[0].variable] = of
@@ -188,8 +188,8 @@ def _newly_returned(
     values = [*run.returned, *([Nothing()] if goes_on else [])]
     value = values[0] if len({key_of(one) for one in values}) == 1 else None
     is_layer = returned_class(function) is not None and not isinstance(value, Made)
-    if value is None and not is_layer:
-        unknown.add(key)
+    if not is_layer and isinstance(value, Made | int | float | str | Nothing | None):  # no list, which may grow
+        results[key] = value
     fresh = Frame(written.fullname, dict(arguments), receiver, {}, before)
     if isinstance(of, ClassOf):
         fresh.variables[written.arguments[0].variable] = of
@@ -235,25 +235,25 @@ def _is_plain(statement: Statement) -> bool:
 _called_now: Final[set[FuncDef]] = set()  # functions whose results are being read: they may call themselves
 
 
-class _Unknown:
-    """Calls whose results are not known, in the body that is being read.
+class _Results:
+    """The results of calls in the body that is being read, None of those that are not known.
 
-    Their bodies are not run again for each expression there that depends on one.
+    The functions are not run again for each expression there that depends on one.
     """
 
     body: object = None
-    calls: ClassVar[set[Hashable]] = set()
+    of_calls: ClassVar[dict[Hashable, Value]] = {}
 
     @classmethod
-    def in_body(cls) -> set[Hashable]:
-        """Return those of the body that is being read; an empty set, which nothing keeps, if there is none."""
+    def in_body(cls) -> dict[Hashable, Value]:
+        """Return those of the body that is being read; an empty dictionary, which nothing keeps, if there is none."""
         body = BodiesRead.watchers[-1] if BodiesRead.depth else None
         if body is None:
-            return set()
+            return {}
         if body is not cls.body:
             cls.body = body
-            cls.calls = set()
-        return cls.calls
+            cls.of_calls = {}
+        return cls.of_calls
 
 
 def starred_arguments(expression: Expression, kind: ArgKind, api: Checker) -> list[tuple[str | None, Value]] | None:
