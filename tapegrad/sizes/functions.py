@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tapegrad.sizes.bounds import surely_less, upper_bound
 from tapegrad.sizes.comparisons import surely_same
-from tapegrad.sizes.terms import UNKNOWN, Name, Size, is_unknown, size_of_name
+from tapegrad.sizes.terms import UNKNOWN, Name, Size, is_unknown, size_of_name, terms_in
 from tapegrad.sizes.values import names_in, value_is_computed_by
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def call_of(name: Name) -> Call | None:
         >>> for name in sorted(tg.sizes.names_in(tg.sizes.largest([n - 2, 0]))):
         ...     print(name, tg.sizes.call_of(name) is None)
         N True
-        max(N - 2, 0) False
+        max(N, 2) False
     """
     return _calls.get(name)
 
@@ -148,7 +148,9 @@ def _extreme(function: str, sizes: list[Size], is_beyond: Callable[[Size, Size],
         return kept[0]
     if any(map(is_unknown, kept)) or not kept:
         return UNKNOWN
-    kept.sort(key=lambda size: (isinstance(size, int), repr(size)))
+    kept.sort(key=lambda size: (isinstance(size, int), repr(_split(size)[0])))
+    if shift := _shift(kept):
+        return _extreme(function, [size - shift for size in kept], is_beyond) + shift
     is_max = function == "max"
     least = [next((n for n in (1, 0) if surely_less(n - 1, size)), -1) for size in kept]
     most = [upper_bound(size) for size in kept]
@@ -158,12 +160,29 @@ def _extreme(function: str, sizes: list[Size], is_beyond: Callable[[Size, Size],
     return _named(Call(function, tuple(kept)), label, least=(max if is_max else min)(least), most=highest)
 
 
+def _shift(sizes: list[Size]) -> int:
+    """Return the number to take from all arguments of max or min: `max(N - 2, 0)` is `max(N, 2) - 2`.
+
+    So that `max(N - 2, 0) + 2` and `max(N, 2)` have the same terms. No number among the arguments gets below 0.
+    """
+    shift = _split(sizes[0])[1]
+    return shift if all(size >= shift for size in sizes if isinstance(size, int)) else 0
+
+
+def _split(size: Size) -> tuple[Size, int]:
+    """Return a size as a sum without a number, and the number."""
+    number = 0 if (terms := terms_in(size)) is None else terms.get((), 0)
+    return size - number, number
+
+
 def _flattened(function: str, sizes: list[Size]) -> list[Size]:
     """Return the arguments with those of the same function among them in their place."""
     flat: list[Size] = []
     for size in sizes:
-        call = next((_calls[name] for name in names_in(size) if name in _calls and _is_alone(name, size)), None)
-        flat += call.arguments if call is not None and call.function == function else [size]
+        rest, number = _split(size)
+        call = next((_calls[name] for name in names_in(rest) if name in _calls and _is_alone(name, rest)), None)
+        is_same = call is not None and call.function == function
+        flat += [one + number for one in call.arguments] if call is not None and is_same else [size]
     return flat
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.sizes.bounds import surely_less
 from tapegrad.sizes.comparisons import surely_differ, surely_same
-from tapegrad.sizes.functions import smallest
+from tapegrad.sizes.functions import largest, smallest
 from tapegrad.sizes.symbols import is_symbol
 from tapegrad.sizes.terms import UNKNOWN, Dim, Dims, RankUnknownError, Size, UnknownDims
 
@@ -317,5 +317,9 @@ def _broadcast_size(n: Size, m: Size) -> Size:
         return n
     if surely_same(n, 1):
         return m
+    if isinstance(n, Dim) and isinstance(m, Dim):
+        for size, other in ((n, m), (m, n)):
+            if surely_same(other, largest([size, 1])):
+                return size  # where it is 0, the other one is 1
     # A size that is surely not 1 is the result: the other one is equal to it or 1. The value of a name may be 1.
     return next((size for size in (n, m) if isinstance(size, int) or surely_less(1, size)), UNKNOWN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tapegrad.sizes.facts import simplest
+from tapegrad.sizes.functions import call_of
 from tapegrad.sizes.terms import Dim, Floor, Monomial, Name
 
 
@@ -14,7 +15,7 @@ def text_of_dim(size: Dim) -> str:
     if not isinstance(simple, Dim):
         return str(simple)
     ordered = sorted(simple.terms or (), key=lambda term: (-len(term[0]), [str(factor) for factor in term[0]]))
-    first, *rest = (_shown(monomial, coefficient) for monomial, coefficient in ordered)
+    first, *rest = (_shown(monomial, coefficient) for monomial, coefficient in _with_number_inside(ordered))
     return first + "".join(f" - {term[1:]}" if term.startswith("-") else f" + {term}" for term in rest)
 
 
@@ -25,6 +26,20 @@ def text_of_floor(floor: Floor) -> str:
         above = f"({above})"  # after another term `-1 // N` would read as a difference
     below = str(floor.denominator)
     return f"{above} // {below if below.replace('.', '').isidentifier() or below.isdecimal() else f'({below})'}"
+
+
+def _with_number_inside(terms: list[tuple[Monomial, int]]) -> list[tuple[Monomial, int]]:
+    """Return the terms with a negative number taken into max or min: `max(N, 2) - 2` is shown as `max(N - 2, 0)`."""
+    number = next((coefficient for monomial, coefficient in terms if not monomial), 0)
+    for place, (monomial, coefficient) in enumerate(terms):
+        call = call_of(monomial[0]) if len(monomial) == 1 and isinstance(monomial[0], Name) else None
+        if number < 0 and coefficient == 1 and call is not None and call.function in {"max", "min"}:
+            inside = max([number, *(-size for size in call.arguments if isinstance(size, int))])
+            label = f"{call.function}({', '.join(str(size + inside) for size in call.arguments)})"
+            rest = [*terms[:place], ((Name(label),), 1), *terms[place + 1 :]]
+            outside = [((), number - inside)] if number < inside else []
+            return [*((one, times) for one, times in rest if one), *outside]
+    return terms
 
 
 def _shown(monomial: Monomial, coefficient: int) -> str:

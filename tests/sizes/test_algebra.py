@@ -596,10 +596,32 @@ def test_a_size_has_no_truth_value() -> None:
         (N // named("config.width"), "N // config.width"),
         (N // named("..."), "N // (...)"),  # a size behind `...`, which has no name
         ((1 + N) * (-2 // N), "((-2) // N)*N + (-2) // N"),
+        (largest([N - 2, 0]), "max(N - 2, 0)"),
+        (largest([N, 2]) + M - 2, "M + max(N - 2, 0)"),
+        (largest([N, 3]) - 2, "max(N - 2, 1)"),
+        (largest([N, 2]) - 3, "max(N - 2, 0) - 1"),
+        (largest([N, 2]) + 1, "max(N, 2) + 1"),
+        (2 * largest([N, 2]) - 2, "2*max(N, 2) - 2"),
+        (largest([N, M]) - 2, "max(M - 2, N - 2)"),
     ],
 )
 def test_a_size_is_shown_as_arithmetic(size: Size, text: str) -> None:
     assert str(size) == text
+
+
+@pytest.mark.parametrize("number", [-7, -1, 0, 1, 7])
+def test_a_number_may_stand_in_or_beside_the_largest_and_the_smallest(number: int) -> None:
+    for extreme in (largest, smallest):
+        assert surely_same(extreme([N + 7, 9]) + number, extreme([N + 7 + number, 9 + number]))
+        assert surely_same(extreme([N, M, 9]) + number, extreme([N + number, M + number, 9 + number]))
+
+
+def test_a_size_broadcasts_with_itself_or_one() -> None:
+    rows = size_of_name(Name("rows", least=0, is_opaque=True))
+
+    for pair in ((rows, largest([rows - 1, 0]) + 1), (largest([rows, 1]), rows)):
+        (both,) = broadcast(x=pair[:1], y=pair[1:])
+        assert surely_same(both, rows)
 
 
 def test_a_size_shows_its_terms_in_one_order() -> None:
@@ -633,7 +655,7 @@ def test_a_value_is_known_when_all_of_its_names_are() -> None:
 
 def test_the_names_in_a_size_are_those_it_is_computed_from() -> None:
     assert {name.label for name in names_in((N + 1) // M + 2 * H * C)} == {"N", "M", "H", "C"}
-    assert {name.label for name in names_in(largest([N - 2, W]))} == {"max(W, N - 2)", "N", "W"}
+    assert {name.label for name in names_in(largest([N - 2, W]))} == {"max(N, W + 2)", "N", "W"}
     assert names_in(5) == set()
     assert names_in(UNKNOWN) == set()
 
