@@ -39,6 +39,9 @@ CONSUMERS: Final = frozenset({"backward", "execute"})
 _FRESH: Final = frozenset({"trace", "with_empty_tape", "retaped"})
 
 
+_VALUES: Final = frozenset({"item", "numpy", "tolist"})
+
+
 _TAPE_METHODS: Final = frozenset({"append", "add_backward_op", "record"})
 
 
@@ -82,7 +85,8 @@ def tensor_method(
         for one in everything:
             walk.check(one.value, node, one.expression)
         return NOTHING
-    return library(walk, node, everything, state)
+    returned = library(walk, node, everything, state)
+    return NOTHING if name in _VALUES else returned  # of a tensor of unknown dtype, mypy takes a value for Any
 
 
 def consuming(
