@@ -173,6 +173,40 @@ def test_rebinding_to_another_shape_names_the_setting(tmp_path: Path) -> None:
     )
 
 
+LEFT_OUT = """
+from typing import TypeVar
+
+import tapegrad as tg
+from tapegrad import NoneTape, Shape, Tensor
+
+N = TypeVar("N", bound=int)
+
+
+def short(x: Tensor[Shape[N]]) -> Tensor[Shape[N]]:
+    return x * 2.0
+
+
+def full(x: Tensor[Shape[N], NoneTape]) -> Tensor[Shape[N], NoneTape]:
+    return x * 2.0
+
+
+short(tg.ones((3,)).trace()).sum().backward()
+full(tg.ones((3,)).trace())
+"""
+
+
+def test_an_annotation_that_leaves_out_the_tape_is_said_to_have_none(tmp_path: Path) -> None:
+    (tmp_path / "use.py").write_text(LEFT_OUT)
+    write_settings(tmp_path)
+
+    assert mypy(tmp_path, "use.py") == [
+        "use.py:18: error: short: x has a tape but must have none  [tapegrad-tape]",
+        "use.py:18: note: Tensor[Shape[N]] has no tape; Tensor[Shape[N], T] takes any tape, where T is a TypeVar bound "
+        "to Tape",
+        "use.py:19: error: full: x has a tape but must have none  [tapegrad-tape]",
+    ]
+
+
 def said(message: str, code: str = "return-value") -> str | None:
     error = ReportedError(code, message, 1, None, "f", may_redefine=True, read_source=lambda: None)
     return reworded(error, no_parameters)

@@ -29,6 +29,7 @@ from tapegrad.mypy.calls.assertions import learn, learned_for, message_of
 from tapegrad.mypy.calls.binding import CheckedCall, bind_arguments
 from tapegrad.mypy.calls.checks import Rule, check_kernels, check_numbers, check_operands
 from tapegrad.mypy.calls.learned import facts_of, for_all_values, with_facts
+from tapegrad.mypy.calls.left_out_tapes import note_left_out_tape, without_left_out_tapes
 from tapegrad.mypy.calls.results import raw_receiver, result_of, unknown_result, unread, with_shape, without_shapes
 from tapegrad.mypy.conversion import (
     TENSOR,
@@ -300,7 +301,11 @@ def _rejected(call: CheckedCall, error: CallError | ShapeError | DTypeError) -> 
         _report_mismatch(call, error)
     else:
         _report_rule(call, error)
-    return unknown_result(call.ctx, call.signature, call.bindings.make)
+    result = unknown_result(call.ctx, call.signature, call.bindings.make)
+    if isinstance(error, CallError) and error.kind == "tape" and call.op is None:
+        note_left_out_tape(call.ctx.api, call.signature.declared, str(error), call.ctx.context)
+        return without_left_out_tapes(result)
+    return result
 
 
 def _taught(call: CheckedCall, result: Type) -> Type:
