@@ -495,7 +495,7 @@ def shuffled(table: np.ndarray[Any, np.dtype[np.float32]]) -> Tensor[Any]:
 
 
 def accept_arrays_of_lists_that_append_fills() -> None:
-    assert_type(waves(3), Tensor[Shape[Any, L[1], L[6], L[5]], NoneTape, np.float64])
+    assert_type(waves(3), Tensor[Shape[L[3], L[1], L[6], L[5]], NoneTape, np.float64])
     assert_type(shuffled(np.zeros((4, 3), np.float32)), Tensor[Shape[Any, L[3]], NoneTape])
 
 

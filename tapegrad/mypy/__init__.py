@@ -875,9 +875,12 @@ def _has_any(part: Type) -> bool:
 
 
 def _is_of_objects(collection: Type) -> bool:
-    """Return whether a type is that of a list of objects, which mypy gives `[[x], [y]]` with tensors of two shapes."""
+    """Return whether a type is that of a list or a dictionary of objects.
+
+    mypy gives it to `[[x], [y]]` with tensors of two shapes, and to arrays of two dtypes.
+    """
     p = get_proper_type(collection)
-    item = get_proper_type(p.args[0]) if isinstance(p, Instance) and p.args else None
+    item = get_proper_type(p.args[-1]) if isinstance(p, Instance) and p.args else None
     return isinstance(item, Instance) and item.type.fullname == "builtins.object"
 
 
@@ -953,7 +956,10 @@ _numbers |= dict.fromkeys(
     [f"{kind}.{name}" for kind in ("builtins.dict", "typing.Mapping") for name in ("__getitem__", "get", "pop")],
     lambda ctx: (
         _value_of_key(ctx)
-        if _is_tensor(ctx.default_return_type) or _has_tensors(ctx.default_return_type) or _is_of_any(ctx.type)
+        if _is_tensor(ctx.default_return_type)
+        or _has_tensors(ctx.default_return_type)
+        or _is_of_any(ctx.type)
+        or _is_of_objects(ctx.type)
         else ctx.default_return_type
     ),
 )
@@ -962,7 +968,9 @@ _numbers |= dict.fromkeys(
     [f"{kind}.{name}" for kind in ("builtins.dict", "typing.Mapping") for name in ("items", "values")],
     lambda ctx: (
         _all_values(ctx)
-        if any(map(_is_tensor, getattr(ctx.default_return_type, "args", ()))) or _is_of_any(ctx.type)
+        if any(map(_is_tensor, getattr(ctx.default_return_type, "args", ())))
+        or _is_of_any(ctx.type)
+        or _is_of_objects(ctx.type)
         else ctx.default_return_type
     ),
 )

@@ -151,6 +151,38 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "numbers of tensors of unknown dtype, added up after the tapes are consumed": """
+def train(model: Model, x: Tensor, y: Tensor) -> None:
+    opt = tg.optim.SGD(model, lr=0.1)
+    losses = []
+    for _ in range(3):
+        loss = tg.mse(model(x.trace()), y)
+        losses.append(loss.item())
+        opt.step(loss.backward(wrt=model))
+    print(sum(losses), max(losses))
+
+train(Model(Config()), tg.ones((2, 8)), tg.ones((2, 3)))
+""",
+    "a dictionary of arrays of two dtypes": """
+import numpy as np
+import numpy.typing as npt
+
+def tensors(x: npt.NDArray[np.float32], y: npt.NDArray[np.int64]) -> None:
+    columns = {"x": x, "y": y}
+    for column in columns.values():
+        print(tg.tensor(column).shape)
+    print({name: tg.tensor(column) for name, column in columns.items()}, tg.tensor(columns["y"]))
+
+tensors(np.zeros(3, np.float32), np.zeros(3, np.int64))
+""",
+    "a size beside one more than what is left of it": """
+def shifted(x: Tensor, count: int) -> None:
+    start = tg.concat([tg.zeros((1,)), tg.zeros((count,))[:-1]])
+    print((start * tg.ones((count,))).shape)
+
+shifted(tg.ones((3,)), 4)
+shifted(tg.ones((3,)), 0)
+""",
     "floats that are divided by a whole number, of which the stubs of NumPy say float64": """
 import numpy as np
 
@@ -6982,6 +7014,84 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "a model that a function initializes": """
+def init(module: nn.Module) -> None:
+    if isinstance(module, nn.Linear):
+        module.weight.assign(tg.zeros_like(module.weight))
+
+class Net(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.up = nn.Linear(width, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)  # here
+
+net = Net(5).apply(init)
+net(tg.ones((2, 7)))
+""",
+    "the columns of a named tuple as a dictionary": """
+import numpy as np
+
+class Columns(NamedTuple):
+    x: np.ndarray
+    label: np.ndarray
+
+    def rows(self, index: np.ndarray) -> "Columns":
+        return Columns(self.x[index], self.label[index])
+
+def train(data: Columns) -> None:
+    batch = {name: tg.tensor(column) for name, column in data.rows(np.arange(3))._asdict().items()}
+    nn.Linear(4, 2)(batch["x"])  # here
+
+def main() -> None:
+    train(Columns(np.zeros((9, 5), np.float32), np.zeros(9, np.int64)))
+
+main()
+""",
+    "an array that is unpacked, before the variable is bound again": """
+import numpy as np
+
+def load(width: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros((8, width), np.float32), np.zeros(8, np.float32)
+
+def main(width: int) -> None:
+    x, y = load(width)
+    nn.Linear(4, 2)(tg.tensor(x))  # here
+    x = (x - x.mean(axis=0)) / 2
+
+main(5)
+""",
+    "arrays that are appended for the items of a tensor": """
+import numpy as np
+
+def main(count: int) -> None:
+    rows = []
+    for _ in tg.zeros((count, 3)).tolist():
+        row, _ = np.zeros(4, np.float32), 1
+        rows.append(row)
+    tg.ones((3, 4)) + tg.tensor(np.stack(rows))  # here
+
+main(5)
+""",
+    "the dtype of indices that are sorted and drawn": """
+import numpy as np
+
+class Data:
+    def __init__(self, count: int, rng: np.random.Generator) -> None:
+        order = np.argsort(rng.normal(size=(count, 6)), axis=1)[:, :4]
+        order = rng.permuted(order, axis=1)
+        self.pairs = np.stack([np.repeat(np.arange(count), 4), order.reshape(-1)], axis=1)
+
+    def columns(self, index: np.ndarray) -> Tensor:
+        first, second = self.pairs[index].T
+        return tg.tensor(first % 5)
+
+def main(count: int) -> None:
+    data = Data(count, np.random.default_rng(0))
+    nn.Embedding(5, 2)(data.columns(np.arange(3))) + tg.ones((4, 2))  # here
+
+main(9)
+""",
     "rows of a dataset that an array of indices chooses": """
 from collections.abc import Iterator
 

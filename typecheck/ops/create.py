@@ -59,7 +59,7 @@ def accept_an_array() -> None:
     assert_type(tg.tensor(array), Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(tg.tensor(array, np.float64), Tensor[Shape[L[2], L[3]], NoneTape, np.float64])
     assert_type(tg.tensor([array, array]), Tensor[Any, NoneTape, Any])
-    assert_type(tg.tensor(np.float64(2)), Tensor[tuple[()], NoneTape, Any])
+    assert_type(tg.tensor(np.float64(2)), Tensor[tuple[()], NoneTape, np.float64])
 
 
 def accept_an_array_of_a_typed_shape() -> None:

@@ -57,6 +57,16 @@ _FILLED: Final = frozenset(["empty", "ones", "zeros"])  # with a dtype as the se
 _KEEPING_ELEMENTS: Final = frozenset(
     ["copy", "flatten", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "take", "transpose"]
 )
+# NumPy's functions whose results have the elements of their first argument, by the name of that parameter.
+_KEEPING_FUNCTIONS: Final = {
+    **dict.fromkeys(["expand_dims", "moveaxis", "repeat", "ravel", "reshape", "roll", "rollaxis", "rot90"], "a"),
+    **dict.fromkeys(["sort", "squeeze", "swapaxes", "take", "take_along_axis", "transpose"], "a"),
+    **dict.fromkeys(["diagonal", "partition", "resize", "unique"], "a"),
+    **dict.fromkeys(["flip", "fliplr", "flipud", "tril", "triu"], "m"),
+    **dict.fromkeys(["broadcast_to", "pad"], "array"),
+    "tile": "A",
+}
+_INDICES: Final = frozenset(["argmax", "argmin", "argpartition", "argsort", "bincount", "digitize", "searchsorted"])
 _REDUCING: Final = frozenset(["max", "mean", "min", "prod", "std", "sum", "var"])
 # NumPy's functions of each element that return floats of the dtype of their arguments.
 _FLOATING: Final = frozenset(
@@ -75,11 +85,17 @@ _FLOATING_OF_TWO: Final = frozenset(
 )
 _COMPUTING: Final = frozenset(["mean", "prod", "std", "sum", "var"])  # those of them that take a dtype
 _DRAWN_DTYPES: Final = {
-    "integers": "int64",
-    **dict.fromkeys(("normal", "random", "standard_normal", "uniform"), "float64"),
+    **dict.fromkeys(("binomial", "geometric", "hypergeometric", "integers", "logseries", "poisson", "zipf"), "int64"),
+    **dict.fromkeys(("beta", "chisquare", "dirichlet", "exponential", "f", "gamma", "gumbel", "laplace"), "float64"),
+    **dict.fromkeys(("logistic", "lognormal", "multivariate_normal", "normal", "pareto", "power"), "float64"),
+    **dict.fromkeys(("random", "rayleigh", "standard_cauchy", "standard_exponential", "standard_gamma"), "float64"),
+    **dict.fromkeys(("standard_normal", "standard_t", "triangular", "uniform", "vonmises", "wald"), "float64"),
+    "weibull": "float64",
 }
 _OF_PYTHON: Final = {"builtins.bool": "bool", "builtins.float": "float64", "builtins.int": "int64"}
-_DTYPE_PLACES: Final = {"integers": 3, "random": 1, "standard_normal": 1}  # of methods that take a dtype
+# Of methods that take a dtype.
+_DTYPE_PLACES: Final = {"integers": 3, **dict.fromkeys(("random", "standard_exponential", "standard_normal"), 1)}
+_DTYPE_PLACES["standard_gamma"] = 2
 
 
 class ElementReader(VariableReader):
@@ -186,14 +202,17 @@ class ElementReader(VariableReader):
                 checked_file(self._api)
             ):
                 return scalar_type(self._api, loaded.dtype)
+            case MemberExpr(name="T" | "mT", expr=of) if self._is_array(of):
+                return self.scalar(of)
             case MemberExpr():
                 return self._scalar_of_attribute(expression)
             case OpExpr(op="/", left=left, right=right) if self._is_whole(left) != self._is_whole(right):
                 whole = scalar_type_of(stored_type(self._api, right if self._is_whole(left) else left))
                 is_of_whole = isinstance(p := get_proper_type(whole), Instance) and p.type.has_base("numpy.integer")
                 return scalar_type(self._api, "float64") if is_of_whole else self._scalar_of_two(left, right)
-            case OpExpr(op="+" | "-" | "*" | "/" | "**", left=left, right=right):
-                return self._scalar_of_two(left, right)
+            case OpExpr(op="+" | "-" | "*" | "/" | "**" | "//" | "%" | "@" as sign, left=left, right=right):
+                found = self._scalar_of_two(left, right)
+                return self._scalar_of_whole(sign, left, right) if found is None else found
             case UnaryExpr(op="+" | "-", expr=of):
                 return _if_inexact(self.scalar(of))
             case CallExpr(callee=RefExpr(fullname=name), args=[of], arg_kinds=[kind]) if (
@@ -226,6 +245,18 @@ class ElementReader(VariableReader):
                 if not given.has("dtype", 2):
                     return self._scalar_of_value(given.one("fill_value", 1))
                 return self._scalar_named(given.one("dtype", 2))
+            case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _KEEPING_FUNCTIONS:
+                of = Given(expression).one(_KEEPING_FUNCTIONS[below_numpy(name)], 0)
+                return self.scalar(of) if self._is_array(of) else None
+            case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _INDICES:
+                is_weighted = Given(expression).has("weights", 1) and below_numpy(name) == "bincount"
+                return scalar_type(self._api, "float64" if is_weighted else "int64")
+            case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) == "arange":
+                given = Given(expression)
+                if "dtype" in given.names:
+                    return self._scalar_named(given.named["dtype"])
+                are_all_whole = all(map(self._is_whole, given.positional)) and given.positional and not given.names
+                return scalar_type(self._api, "int64") if are_all_whole and len(given.positional) < 4 else None
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in COPIED - {"copy"}:
                 data = Given(expression).only({"dtype"}).one("object" if below_numpy(name) == "array" else "a", 0)
                 return None if Given(expression).has("dtype", 1) else self._scalar_of_data(data)
@@ -239,6 +270,10 @@ class ElementReader(VariableReader):
                 # With an argument of type Any, such as `options["batch"]`, mypy infers Any.
                 is_given = Given(expression).has("dtype", _DTYPE_PLACES.get(name, sys.maxsize))
                 return None if is_given else scalar_type(self._api, _DRAWN_DTYPES[name])
+            case CallExpr(callee=MemberExpr(name="permuted", expr=of), args=[x, *_]) if self._is_generator(of):
+                return self.scalar(x) if self._is_array(x) else None
+            case CallExpr(callee=MemberExpr(name="argmax" | "argmin" | "argsort", expr=of)) if self._is_array(of):
+                return scalar_type(self._api, "int64")
             case CallExpr(callee=MemberExpr(name="choice" | "permutation", expr=of), args=[x, *_]) if (
                 self._is_generator(of)
             ):
@@ -328,6 +363,16 @@ class ElementReader(VariableReader):
         """
         of_each = [_if_inexact(self.scalar(one)) for one in (left, right) if not self._is_number_of_python(one)]
         return of_each[0] if of_each and all(one == of_each[0] for one in of_each) else None
+
+    def _scalar_of_whole(self, sign: str, left: Expression, right: Expression) -> Type | None:
+        """Return the type of the elements that NumPy computes of 64-bit whole numbers, and of one of Python."""
+        numbers = [one for one in (left, right) if self._is_number_of_python(one)]
+        arrays = [get_proper_type(self.scalar(one)) for one in (left, right) if one not in numbers]
+        whole = get_proper_type(scalar_type(self._api, "int64"))
+        if not arrays or any(one != whole for one in arrays):
+            return None
+        is_whole = sign != "/" and all(map(self._is_whole, numbers))
+        return scalar_type(self._api, "int64" if is_whole else "float64")
 
     def _is_number_of_python(self, expression: Expression) -> bool:
         match expression:

@@ -146,6 +146,8 @@ class ListReader(ArgumentReader):
                 return self._count(of)
             case ListComprehension(generator=GeneratorExpr(sequences=[of], condlists=[[]])):
                 return self._count(of)
+            case CallExpr(callee=MemberExpr(name="tolist", expr=of), args=[]):
+                return self._count(of)
         count = length_of(sequence, self._api)
         sizes = (self.sizes(sequence) or [UNKNOWN]) if count is None else [count]
         return sizes[0]
@@ -209,8 +211,7 @@ class ListReader(ArgumentReader):
             ):
                 counts = [self._count(one) for one, name in zip(several, names, strict=True) if name is None]
                 return UNKNOWN if any(map(is_unknown, counts)) else smallest(counts)
-        count = length_of(sequence, self._api)
-        return UNKNOWN if count is None else count
+        return self._count(sequence)
 
     def _column(self, rows: Expression, position: int) -> Sizes | None:
         """Return the sizes of what all tuples in a list, such as named tuples, have at a position."""

@@ -58,7 +58,12 @@ def is_array(t: Type) -> bool:
 
 
 def scalar_type_of(t: Type | None) -> Type | None:
-    """Return the type of the elements of an array by its type; None if it is not known."""
+    """Return the type of the elements of an array, or of a number of NumPy, by its type; None if it is not known."""
+    number = get_proper_type(t)
+    if isinstance(number, Instance) and number.type.has_base("numpy.generic"):
+        if number.type.fullname in {"numpy.bool", "numpy.float64"}:
+            return number
+        return number if number.args and not is_vague(number) else None
     array = array_of_type(t)
     dtype = None if array is None or len(array.args) != 2 else get_proper_type(array.args[1])
     scalar = dtype.args[0] if isinstance(dtype, Instance) and dtype.args else None
@@ -66,9 +71,14 @@ def scalar_type_of(t: Type | None) -> Type | None:
 
 
 def is_vague(scalar: Type | None) -> bool:
-    """Return whether a type of elements is unknown, or is one such as `np.floating[Any]`, as the stubs give `x + y`."""
+    """Return whether a type of elements is unknown, or has one of several widths.
+
+    Such as `np.floating[Any]`, as the stubs give `x + y`, or `np.intp`, which is 32 or 64 bits wide to the stubs.
+    """
     p = get_proper_type(scalar)
-    return p is None or (isinstance(p, Instance) and any(isinstance(get_proper_type(n), AnyType) for n in p.args))
+    if p is None:
+        return True
+    return isinstance(p, Instance) and any(isinstance(get_proper_type(n), AnyType | UnionType) for n in p.args)
 
 
 def sizes_of_list(data: Argument, api: Checker) -> list[Size] | None:

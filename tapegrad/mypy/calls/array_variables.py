@@ -52,6 +52,7 @@ from tapegrad.mypy.scopes.names import (
     changed_in_place,
     nodes_in,
     targets_in,
+    unpacked_last,
     unpacked_once,
     values_assigned,
 )
@@ -119,6 +120,8 @@ class VariableReader(CallReader):
         values = ([] if value is None else [value]) if is_once else self._run_in_body(bound_last(name, self._api))
         if values or is_once:
             return common([self.sizes(one) for one in values])
+        if (unpacked := unpacked_last(name, self._api)) is not None:
+            return self._assigned(*unpacked)
         changed = self._run_in_body(bound_last(name, self._api, by_operators=False))
         if sizes := common([self.sizes(one) for one in changed]):
             return sizes  # of arrays, which `x += y` changes in place

@@ -187,5 +187,7 @@ def _is_known_dtype(dtype: Type) -> bool:
         return False
     if isinstance(p, Instance):
         is_open = any(isinstance(get_proper_type(argument), AnyType) for argument in p.args)
+        if p.type.fullname == "numpy.bool":
+            return True  # its argument is a value, as in `numpy.bool[Literal[True]]`
         return not is_open and (p.type.fullname not in _KINDS or bool(p.args))
     return isinstance(p, TypeVarType)

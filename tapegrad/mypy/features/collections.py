@@ -26,6 +26,7 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, CallableType, Instance, TupleType, UnionType, get_proper_type
 
+from tapegrad.mypy.calls.array_types import is_array
 from tapegrad.mypy.conversion import PARAM, TENSOR, joined, shape_items, tensor_parts, unknown, without_opaque
 from tapegrad.mypy.features.partial_types import filled, join
 from tapegrad.mypy.mypy_api import (
@@ -169,15 +170,25 @@ def all_values(ctx: MethodContext) -> Type:
     if not isinstance(p, Instance) or not isinstance(call, CallExpr) or not isinstance(call.callee, MemberExpr):
         return p
     entries = entries_of(call.callee.expr, ctx.api)
+    if entries and _is_object(p.args[-1]):  # which mypy takes two arrays of different dtypes for
+        known = join([*entries.values()])
+        return p.copy_modified(args=[*p.args[:-1], known]) if is_array(known) else p
     common = joined(UnionType([*entries.values()])) if entries else _added_type(call.callee.expr, ctx.api)
     if common is None or tensor_parts(common) is None:
         return p
     return p.copy_modified(args=[*p.args[:-1], _with_tensor(p.args[-1], common)])
 
 
+def _is_object(t: Type) -> bool:
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and p.type.fullname == "builtins.object"
+
+
 def _with_tensor(declared: Type, known: Type) -> Type:
     """Return the type of a value that is a tensor, or a tensor or None, with a tensor that is known."""
     p = get_proper_type(declared)
+    if _is_object(p) and is_array(known):
+        return known
     if isinstance(p, UnionType):
         return UnionType.make_union([_with_tensor(item, known) for item in p.items])
     entries = entries_in(known)

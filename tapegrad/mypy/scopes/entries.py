@@ -193,6 +193,8 @@ def entries_of(dictionary: Expression, api: Checker) -> Entries | None:
             if noted is None:
                 return _of_comprehension(dictionary, api)
             return {key: _known_item(t) for key, t in noted if key is not None}
+        case CallExpr(callee=MemberExpr(expr=record, name="_asdict"), args=[]):
+            return _of_named_tuple(record, api)
         case CallExpr():
             return _of_owner(stored_type(api, dictionary), dictionary)
         case NameExpr(node=Var() as variable):
@@ -367,6 +369,18 @@ def _of_display(pairs: list[tuple[Expression | None, Expression]], api: Checker,
     return entries
 
 
+def _of_named_tuple(record: Expression, api: Checker) -> Entries | None:
+    """Return the entries of the dictionary that `record._asdict()` makes of a named tuple."""
+    t, made = get_proper_type(stored_type(api, record)), object_of(record, api)
+    if not isinstance(t, TupleType) or not t.partial_fallback.type.is_named_tuple:
+        return None
+    info = t.partial_fallback.type
+    given = dict(made.arguments) if isinstance(made, Made) and made.info is info else {}
+    fields = [given.get(name) for name in fields_of(info)]
+    types = [one.t if isinstance(one, GivenTensor) else item for one, item in zip(fields, t.items, strict=True)]
+    return {name: _known_item(one) for name, one in zip(fields_of(info), types, strict=True)}
+
+
 def _of_comprehension(dictionary: DictionaryComprehension, api: Checker) -> Entries | None:
     """Return the arrays in a dictionary such as `{name: np.zeros(n) for name, n in counts.items()}`; None for others.
 
@@ -406,7 +420,7 @@ def _tensor(value: Expression, api: Checker, *, is_now: bool) -> Type:
     if isinstance(p, Instance) and is_number(p):
         return p.copy_modified(last_known_value=None)
     array = given_array(value, p, api)
-    return unknown() if array is None else array.t
+    return _known_item(p) if array is None else array.t
 
 
 def _known_tensor(t: Type | None) -> Type:

@@ -233,14 +233,8 @@ def bound_last(use: NameExpr, api: Checker, *, by_operators: bool = True) -> lis
 
 
 def _bound_last(use: NameExpr, blocks: _Blocks, scope: Node | None, bound_by: BoundBy) -> list[Expression]:
-    if not isinstance(scope, MypyFile) and getattr(use.node, "fullname", "") != use.name:
+    if _may_be_bound_elsewhere(use, scope, bound_by):
         return []
-    if any(
-        _binds(node, use.node, bound_by)
-        for node in nodes_in.of(scope)
-        if isinstance(node, FuncItem) and node is not scope
-    ):
-        return []  # the inner function may bind it at any call
     for block, position in reversed(blocks):
         if _binds_around(block[position], use.node, bound_by):
             return []
@@ -248,6 +242,34 @@ def _bound_last(use: NameExpr, blocks: _Blocks, scope: Node | None, bound_by: Bo
         if is_settled:
             return found
     return []
+
+
+def _may_be_bound_elsewhere(use: NameExpr, scope: Node | None, bound_by: BoundBy) -> bool:
+    """Return whether a name is of an outer scope, or one that an inner function may bind at any call."""
+    if not isinstance(scope, MypyFile) and getattr(use.node, "fullname", "") != use.name:
+        return True
+    inner = (node for node in nodes_in.of(scope) if isinstance(node, FuncItem) and node is not scope)
+    return any(_binds(node, use.node, bound_by) for node in inner)
+
+
+def unpacked_last(use: NameExpr, api: Checker) -> tuple[Expression, int] | None:
+    """Return what a name was unpacked from, and its position, if that is the last statement before a use to bind it."""
+    scope = enclosing_function(api) or outermost_scope(api)
+    if _may_be_bound_elsewhere(use, scope, bound_by):
+        return None
+    for block, position in reversed(blocks_around(use, scope)):
+        if _binds_around(block[position], use.node, bound_by):
+            return None
+        statement = next((one for one in reversed(block[:position]) if _binds(one, use.node, bound_by)), None)
+        if statement is None:
+            continue
+        for target in statement.lvalues if isinstance(statement, AssignmentStmt) else ():
+            items = target.items if isinstance(target, TupleExpr | ListExpr) else []
+            places = [at for at, one in enumerate(items) if isinstance(one, NameExpr) and one.node is use.node]
+            if len(places) == 1 and not any(isinstance(one, StarExpr) for one in items):
+                return statement.rvalue, places[0]
+        return None
+    return None
 
 
 # Of each name, by the statement with the use, and whether operators bind names; filled where they are read.

@@ -38,7 +38,7 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, Instance, get_proper_type
 
-from tapegrad.mypy.conversion import is_function, tensor_parts
+from tapegrad.mypy.conversion import MODULE, is_function, tensor_parts
 from tapegrad.mypy.mypy_api import checked_file, is_always, stored_type, with_types
 from tapegrad.mypy.scopes.called_functions import called_function, value_returned
 from tapegrad.mypy.scopes.collections import Use, use_of
@@ -538,6 +538,9 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
         case RefExpr(fullname="copy.deepcopy") if call.arg_kinds == [ARG_POS]:
             of = object_of(call.args[0], api)
             return of if isinstance(of, Made) and of.info.get("__deepcopy__") is None else None
+        case MemberExpr(expr=holder, name="apply") if isinstance(of := object_of(holder, api), Made):
+            method = of.info.get_method("apply")
+            return of if method is not None and method.info.fullname == MODULE else None
         case RefExpr(fullname="dataclasses.asdict") if call.arg_kinds == [ARG_POS]:
             return fields_as_entries(object_of(call.args[0], api))
         case RefExpr(fullname="builtins.vars") if call.arg_kinds == [ARG_POS]:
