@@ -387,6 +387,17 @@ def _show_first(errors: Errors, file: str, line: int, arriving: ErrorInfo | None
 
 
 @contextmanager
+def deferring_nothing(api: Checker) -> Iterator[None]:
+    """Check expressions without letting mypy check the function around again, as it does if a name has no type yet."""
+    deferred, is_deferred = len(api.deferred_nodes), api.current_node_deferred
+    try:
+        yield
+    finally:
+        del api.deferred_nodes[deferred:]
+        api.current_node_deferred = is_deferred
+
+
+@contextmanager
 def inside_body(api: Checker, function: FuncDef) -> Iterator[Callable[[], list[ErrorInfo]]]:
     """Check expressions of another function of the file, and leave everything as it was.
 
@@ -394,7 +405,6 @@ def inside_body(api: Checker, function: FuncDef) -> Iterator[Callable[[], list[E
     """
     checker = api.expr_checker
     binder, cache = api.binder, checker.expr_cache
-    deferred, is_deferred = len(api.deferred_nodes), api.current_node_deferred
     api.binder, checker.expr_cache = type(binder)(api.options), {}
     api.return_types.append(AnyType(TypeOfAny.special_form))
     api.dynamic_funcs.append(False)
@@ -402,6 +412,7 @@ def inside_body(api: Checker, function: FuncDef) -> Iterator[Callable[[], list[E
     BodiesRead.depth += 1
     try:
         with (
+            deferring_nothing(api),
             api.msg.filter_errors(save_filtered_errors=True) as watcher,
             api.local_type_map,
             api.binder.top_frame_context(),
@@ -417,8 +428,6 @@ def inside_body(api: Checker, function: FuncDef) -> Iterator[Callable[[], list[E
         api.binder, checker.expr_cache = binder, cache
         api.return_types.pop()
         api.dynamic_funcs.pop()
-        del api.deferred_nodes[deferred:]
-        api.current_node_deferred = is_deferred
 
 
 def expect_elements(api: Checker, variable: Var, target: NameExpr, value: Expression) -> None:
@@ -835,12 +844,13 @@ def quiet_type(api: Checker, expression: Expression) -> Type | None:
 
 @contextmanager
 def with_types(api: Checker, types: dict[Expression, Type]) -> Iterator[None]:
-    """Let expressions have types that mypy has not stored."""
-    api._type_maps.append(types)
+    """Let expressions have types that mypy has not stored; what it stores meanwhile is forgotten."""
+    api._type_maps += [types, {}]
     try:
-        yield
+        with deferring_nothing(api):
+            yield
     finally:
-        api._type_maps.pop()
+        del api._type_maps[-2:]
 
 
 def is_early(api: Checker) -> bool:

@@ -7014,6 +7014,49 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "a method that mypy checks after the statements that lead to it": """
+import numpy as np
+
+class Columns(NamedTuple):
+    x: np.ndarray
+    label: np.ndarray
+
+    def rows(self, index: np.ndarray) -> "Columns":
+        return Columns(self.x[index], self.label[index])
+
+def train(data: Columns, rng: np.random.Generator | None = None) -> None:
+    order = np.arange(len(data.x)) if rng is None else rng.permutation(len(data.x))
+    for kind in ["first", "second"]:
+        nn.Linear(4, 2)(tg.tensor(data.rows(order).x))  # here
+
+def main() -> None:
+    for width in [5, 6]:
+        train(Columns(np.zeros((9, width), np.float32), np.zeros(9, np.int64)))
+
+main()
+""",
+    "an attribute that a method computes by its variables, before mypy checks the method": """
+import numpy as np
+
+class Walk:
+    def __init__(self) -> None:
+        self.state = np.zeros(4)
+
+    def step(self) -> np.ndarray:
+        x, v, a, b = self.state
+        force = v * 2.0
+        self.state = np.array([x + force, v, a, b])
+        return self.state.astype(np.float32)
+
+def play(walk: Walk) -> None:
+    nn.Linear(3, 2)(tg.tensor(walk.step()))  # here
+
+def main() -> None:
+    for walk in [Walk(), Walk()]:
+        play(walk)
+
+main()
+""",
     "a model that a function initializes": """
 def init(module: nn.Module) -> None:
     if isinstance(module, nn.Linear):

@@ -282,8 +282,8 @@ class ElementReader(VariableReader):
                 return scalar_type_of(self._returned(expression))
             case ComparisonExpr(operators=["<" | "<=" | ">" | ">=" | "==" | "!="]) if self.sizes(expression):
                 return scalar_type(self._api, "bool")  # of an array and a number of type Any
-            case ConditionalExpr(if_expr=one, else_expr=other):
-                return self._common_scalar([one, other])
+            case ConditionalExpr():
+                return self._common_scalar(self._chosen(expression))
             case IndexExpr(base=of, index=StrExpr() | NameExpr() as key) if entry := entry_of(of, key, self._api):
                 return scalar_type_of(entry)
             case IndexExpr(base=of):

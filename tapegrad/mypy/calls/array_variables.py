@@ -9,6 +9,7 @@ from mypy.nodes import (
     ARG_STAR,
     AssignmentStmt,
     CallExpr,
+    ConditionalExpr,
     FuncDef,
     MemberExpr,
     MypyFile,
@@ -56,7 +57,7 @@ from tapegrad.mypy.scopes.names import (
     unpacked_once,
     values_assigned,
 )
-from tapegrad.mypy.scopes.objects import object_of
+from tapegrad.mypy.scopes.objects import decided, object_of
 from tapegrad.mypy.scopes.opaque import named_axis_of, unpacked_shape
 from tapegrad.mypy.scopes.readings import reading_again
 from tapegrad.mypy.scopes.written_attributes import class_constant
@@ -135,6 +136,13 @@ class VariableReader(CallReader):
         if Reading.frame is None or not BodiesRead.depth:
             return values
         return [one for one in values if type_in_body(self._api, one) is not None] or values
+
+    def _chosen(self, choice: ConditionalExpr) -> list[Expression]:
+        """Return what `x if condition else y` may be: one of both if that is decided."""
+        is_true = decided(choice.cond, self._api) if Reading.frame is not None else None
+        if is_true is None:
+            return [choice.if_expr, choice.else_expr]
+        return [choice.if_expr if is_true else choice.else_expr]
 
     def _of_any_binding(self, variable: Var) -> Sizes | None:
         """Return the sizes that all values of a variable have, as in a loop; None if their ranks differ.

@@ -335,8 +335,8 @@ class ArrayReader(ElementReader):
                 return sizes
             case MemberExpr():
                 return self._of_attribute(expression)
-            case ConditionalExpr(if_expr=one, else_expr=other):
-                return common([self.sizes(one), self.sizes(other)])
+            case ConditionalExpr():
+                return common([self.sizes(one) for one in self._chosen(expression)])
         return None
 
     def arrays(self, expression: Expression) -> list[Sizes | None] | None:

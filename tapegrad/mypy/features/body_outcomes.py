@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from mypy.nodes import CallExpr, Context, LambdaExpr, MemberExpr, TryStmt, WithStmt
@@ -25,9 +25,10 @@ from tapegrad.mypy.conversion import is_iterator, tensor_parts, unknown, without
 from tapegrad.mypy.features.body_state import FailedError, Failure, Types, UnreadError
 from tapegrad.mypy.features.body_statements import Reader
 from tapegrad.mypy.features.partial_types import filled
-from tapegrad.mypy.features.readable_bodies import active
+from tapegrad.mypy.features.readable_bodies import MOST_CALLS, active, frame_with
 from tapegrad.mypy.features.replaced_tensors import Replacements
 from tapegrad.mypy.mypy_api import (
+    BodiesRead,
     checked_file,
     depend_on_types_in_body,
     enclosing_function,
@@ -44,6 +45,7 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import Program, in_file
 from tapegrad.mypy.reports import CurrentLayer, with_path
 from tapegrad.mypy.scopes import axes
+from tapegrad.mypy.scopes.early_types import EarlyBodies
 from tapegrad.mypy.scopes.entries import (
     entries_in,
     is_dictionary,
@@ -62,7 +64,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
     from contextlib import AbstractContextManager
 
-    from mypy.nodes import Block, FuncDef, MypyFile, Var
+    from mypy.nodes import Block, Expression, FuncDef, MypyFile, Var
     from mypy.plugin import AttributeContext, FunctionContext, MethodContext
     from mypy.types import Type, TypeVarId
 
@@ -237,6 +239,35 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
         active.discard(function)
         for one in Reading.functions.keys() - functions:
             del Reading.functions[one]
+
+
+def _early_types(function: FuncDef, file: MypyFile, api: Checker) -> dict[Expression, Type]:
+    """Return the types of the expressions in a function for parameters of which only the declaration is known."""
+    if function in active or BodiesRead.depth >= MOST_CALLS:
+        return {}
+    frame = frame_with(function, {}, None, api)
+    active.add(function)
+    try:
+        with (
+            in_file(file, api),
+            types_of_parameters(function, {}) as types,
+            forgetting(),
+            other_shapes(),
+            within(frame),
+            with_path(None),
+            noting(),
+            hiding_failures(),
+            inside_body(api, function) as errors,
+            recorded_calls(api),
+        ):
+            with suppress(FailedError, UnreadError):
+                Reader(api, frame, types, errors, []).result(function.body.body)
+            return types_in_body(api)
+    finally:
+        active.discard(function)
+
+
+EarlyBodies.types = _early_types
 
 
 def _iterator(function: FuncDef, item: Type, api: Checker) -> Type:

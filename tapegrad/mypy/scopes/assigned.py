@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from mypy.nodes import NameExpr
 
-from tapegrad.mypy.mypy_api import (
-    checked_type,
-    in_scope_of,
-    inside_body,
-    is_daemon,
-    is_early,
-    silenced,
-    stored_type,
-    types_in_body,
-    with_types,
-)
+from tapegrad.mypy.mypy_api import in_scope_of, with_types
 from tapegrad.mypy.mypy_files import in_file
+from tapegrad.mypy.scopes.early_types import early_types
 from tapegrad.mypy.scopes.file_contents import method_of_receiver
 from tapegrad.mypy.scopes.frames import Frame, Made, Reading, constructor_frame, within
 from tapegrad.mypy.scopes.objects import object_of
-from tapegrad.mypy.scopes.readings import PassCache
 from tapegrad.mypy.scopes.written_attributes import is_written_elsewhere, writes_by_methods
 from tapegrad.mypy.sources import file_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mypy.nodes import Expression, FuncDef, MypyFile
-    from mypy.types import Type
+    from mypy.nodes import Expression, MypyFile
 
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.file_contents import Write
@@ -80,7 +68,7 @@ def assigned_by_methods(
         return []
     with in_file(homes[0], api):
         writes = writes_by_methods(info, name, api) or []
-        return [_assigned(one, writes, made, read, api) for one in writes if not _says_nothing(one)]
+        return [_assigned(one, writes, made, homes[0], read, api) for one in writes if not _says_nothing(one)]
 
 
 def _says_nothing(write: Write) -> bool:
@@ -92,6 +80,7 @@ def _assigned(
     write: Write,
     writes: list[Write],
     made: Value,
+    home: MypyFile,
     read: Callable[[Expression, int | None], T | None],
     api: Checker,
 ) -> Assigned[T]:
@@ -107,22 +96,5 @@ def _assigned(
         if is_constructor and method.fullname not in constructors:
             return Assigned(None, "", is_changed)
         frame = constructor_frame(made, method.fullname) if is_constructor else Frame(method.fullname, {}, made, {})
-    with within(frame), in_scope_of(api, method), with_types(api, _early_types(api, method, value)):
+    with within(frame), in_scope_of(api, method), with_types(api, early_types(method, home, api)):
         return Assigned(read(value, position), "" if is_constructor else method.fullname, is_changed)
-
-
-_early: PassCache[dict[Expression, Type]] = PassCache()  # the types of values of methods, as mypy will find them
-
-
-def _early_types(api: Checker, method: FuncDef, value: Expression) -> dict[Expression, Type]:
-    """Return the types of a value of a method and of its parts, if mypy has not checked the method yet."""
-    may_be_unchecked = is_early(api) or is_daemon(api.options)  # the daemon checks a function without the others again
-    if not may_be_unchecked or stored_type(api, value) is not None:
-        return {}
-    return _early.of(value, partial(_checked_early, api, method, value), api, meanwhile={})
-
-
-def _checked_early(api: Checker, method: FuncDef, value: Expression) -> dict[Expression, Type]:
-    with within(None), inside_body(api, method), silenced(api):
-        checked_type(api, value, may_be_none=True)
-        return types_in_body(api)

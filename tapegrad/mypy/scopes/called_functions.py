@@ -38,9 +38,10 @@ from mypy.nodes import (
 from mypy.types import AnyType, CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.conversion import ARRAY, MODULE, shape_items, tensor_parts
-from tapegrad.mypy.mypy_api import BodiesRead, checked_file, in_scope_of, stored_type
+from tapegrad.mypy.mypy_api import BodiesRead, checked_file, in_scope_of, stored_type, with_types
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.decorators import is_changed
+from tapegrad.mypy.scopes.early_types import early_types
 from tapegrad.mypy.scopes.file_contents import is_defined_once, loop_of
 from tapegrad.mypy.scopes.frames import (
     Arrays,
@@ -181,7 +182,7 @@ def _newly_returned(
     run = Run(frame, api)
     _called_now.add(function)
     try:
-        with in_file(file, api), in_scope_of(api, written):
+        with in_file(file, api), in_scope_of(api, written), with_types(api, early_types(written, file, api)):
             goes_on = run.run(written.body.body)
     finally:
         _called_now.discard(function)
