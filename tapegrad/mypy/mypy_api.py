@@ -40,6 +40,7 @@ from mypy.nodes import (
     MypyFile,
     NameExpr,
     Node,
+    OverloadedFuncDef,
     SymbolNode,
     SymbolTableNode,
     TempNode,
@@ -62,6 +63,7 @@ from mypy.types import (
     FunctionLike,
     Instance,
     NoneType,
+    Overloaded,
     PlaceholderType,
     ProperType,
     Type,
@@ -227,13 +229,21 @@ def scalar_type(api: Checker, name: str) -> Type | None:
 
 def declared_function(api: Checker, fullname: str) -> CallableType | None:
     """Return the signature of a function as declared, without its decorators."""
+    signatures = declared_signatures(api, fullname)
+    return signatures[0] if len(signatures) == 1 else None
+
+
+def declared_signatures(api: Checker, fullname: str) -> list[CallableType]:
+    """Return the signatures of a function as declared, of which an overloaded one has several."""
     module, name = _split(fullname)
     tree = api.modules.get(module)
     symbol = tree.names.get(name) if tree is not None else None
     node = symbol.node if symbol is not None else None
     function = node.func if isinstance(node, Decorator) else node
-    declared = get_proper_type(function.type) if isinstance(function, FuncDef) else None
-    return declared if isinstance(declared, CallableType) else None
+    declared = get_proper_type(function.type) if isinstance(function, FuncDef | OverloadedFuncDef) else None
+    if isinstance(declared, Overloaded):
+        return declared.items
+    return [declared] if isinstance(declared, CallableType) else []
 
 
 @cache

@@ -156,6 +156,13 @@ def with_other_type(ctx: Any) -> object:
         return str(api.stored_type(ctx.api, expression))
 
 
+def deferring(ctx: Any) -> object:
+    with api.deferring_nothing(ctx.api):
+        ctx.api.current_node_deferred = True
+        ctx.api.deferred_nodes.append(None)
+    return ctx.api.current_node_deferred, None in ctx.api.deferred_nodes
+
+
 def in_scope(ctx: Any, name: str) -> object:
     with api.in_scope_of(ctx.api, function_of(ctx, name)):
         return getattr(api.enclosing_function(ctx.api), "name", None)
@@ -340,6 +347,12 @@ CASES: Final[dict[Any, Case]] = {
     api.any_list: Case("probe()", lambda c: str(api.any_list(c.api)), "list[Any]"),
     api.any_tuple: Case("probe()", lambda c: str(api.any_tuple(c.api)), "tuple[Any, ...]"),
     api.in_scope_of: Case("def f() -> None: ...\nprobe()", lambda c: in_scope(c, "f"), "f"),
+    api.deferring_nothing: Case("probe()", deferring, (False, False)),
+    api.declared_signatures: Case(
+        "probe()",
+        lambda c: [str(one) for one in api.declared_signatures(c.api, "probes.probe")],
+        ["def (*given: Any) -> Any"],
+    ),
     api.inside_body: Case(
         "def f() -> None:\n    ''.absent()\nprobe()",
         lambda c: in_body(c, "f", lambda errors, _: len(errors())),
