@@ -852,6 +852,18 @@ def quiet_type(api: Checker, expression: Expression) -> Type | None:
     return None if any(error.severity == "error" for error in watcher.filtered_errors()) else found
 
 
+def type_where(api: Checker, variable: Var, t: Type, expression: Expression) -> Type | None:
+    """Return the type of an expression where a variable in it has a type; None if it has errors."""
+    before, cache = variable.type, api.expr_checker.expr_cache
+    variable.type, api.expr_checker.expr_cache = t, {}
+    try:
+        with deferring_nothing(api), frame(api):
+            narrow(api, name_of(variable), t)
+            return quiet_type(api, expression)
+    finally:
+        variable.type, api.expr_checker.expr_cache = before, cache
+
+
 @contextmanager
 def with_types(api: Checker, types: dict[Expression, Type]) -> Iterator[None]:
     """Let expressions have types that mypy has not stored; what it stores meanwhile is forgotten."""

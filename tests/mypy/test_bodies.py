@@ -151,6 +151,38 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a dictionary of indices that gets numbers, at each turn of a loop": """
+import numpy as np
+import numpy.typing as npt
+
+def batches(words: dict[str, npt.NDArray[np.int64]], numbers: npt.NDArray[np.float32]) -> list[dict[str, Tensor]]:
+    found: list[dict[str, Tensor]] = []
+    for start in range(2):
+        batch = {name: tg.tensor(column[start:]) for name, column in words.items()}
+        batch["numbers"] = tg.tensor(numbers[start:])
+        batch["price"] = tg.tensor(numbers[start:, 0])
+        found.append(batch)
+    return found
+
+batches({"city": np.zeros(3, np.int64)}, np.zeros((3, 2), np.float32))
+""",
+    "the sum of arrays of as many rows as an argument says": """
+import numpy as np
+
+COUNTS = {"city": 4, "day": 7}
+
+def scores(rows: int, rng: np.random.Generator) -> np.ndarray:
+    effect = {name: rng.normal(size=count) for name, count in COUNTS.items()}
+    columns = {name: rng.integers(0, count, size=rows) for name, count in COUNTS.items()}
+    found = np.ones(rows) + sum(effect[name][columns[name]] for name in COUNTS)
+    return found.astype(np.float32)
+
+def main() -> None:
+    for rows in [3, 4]:
+        print(tg.tensor(scores(rows, np.random.default_rng(0))).shape)
+
+main()
+""",
     "the mean of losses of unknown dtype is a float": """
 def loss_of(x: Tensor, y: Tensor) -> Tensor:
     d = x - y
@@ -7027,6 +7059,75 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "a dictionary that a generator fills and yields at each turn": """
+from collections.abc import Iterator
+
+import numpy as np
+
+@dataclass
+class Table:
+    numbers: np.ndarray
+    words: dict[str, np.ndarray]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+def batches(table: Table, size: int, rng: np.random.Generator) -> Iterator[dict[str, Tensor]]:
+    order = rng.permutation(len(table))
+    for start in range(0, len(table) - size + 1, size):
+        rows = order[start : start + size]
+        batch = {name: tg.tensor(column[rows]) for name, column in table.words.items()}
+        batch["numbers"] = tg.tensor(table.numbers[rows])
+        yield batch
+
+def train(table: Table) -> None:
+    for batch in batches(table, 3, np.random.default_rng(0)):
+        nn.Linear(4, 2)(batch["numbers"])  # here
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+    words = {name: rng.integers(0, count, size=9) for name, count in {"city": 4, "day": 7}.items()}
+    train(Table(np.zeros((9, 5), np.float32), words))
+
+main()
+""",
+    "the entries of a batch that a condition chooses, and that are traced": """
+class Net(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.up = nn.Linear(width, 2)
+
+    def forward(self, batch: dict[str, Tensor]) -> Tensor:
+        return self.up(batch["x"])  # here
+
+def main() -> None:
+    model = Net(5)
+    batch = {"x": tg.ones((3, 4)), "label": tg.arange(3)}
+    traced = {name: x.trace() for name, x in batch.items() if name not in ("label", "weight")}
+    model(traced)
+
+main()
+""",
+    "the dtype of arrays that a loop over pairs unpacks": """
+import numpy as np
+
+def pair(size: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros((size, size)).astype(np.float32), np.zeros((size, size), dtype=np.int64)
+
+class Pairs:
+    def __init__(self, count: int, size: int) -> None:
+        pairs = [pair(size) for _ in range(count)]
+        self.images = np.stack([image for image, _ in pairs])
+        self.masks = np.stack([mask for _, mask in pairs])
+
+    def mask(self, index: int) -> Tensor:
+        return tg.tensor(self.masks[index])
+
+def main(count: int) -> None:
+    data = Pairs(count, 4)
+    nn.Embedding(3, 2)(data.mask(0)) + tg.ones((4, 3, 2))  # here
+
+main(5)
+""",
     "a method that mypy checks after the statements that lead to it": """
 import numpy as np
 

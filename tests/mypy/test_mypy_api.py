@@ -353,6 +353,11 @@ CASES: Final[dict[Any, Case]] = {
         lambda c: [str(one) for one in api.declared_signatures(c.api, "probes.probe")],
         ["def (*given: Any) -> Any"],
     ),
+    api.type_where: Case(
+        "x = 1\nprobe(x + 1)",
+        lambda c: str(api.type_where(c.api, given(c).left.node, c.api.named_type("builtins.float"), given(c))),
+        "float",
+    ),
     api.inside_body: Case(
         "def f() -> None:\n    ''.absent()\nprobe()",
         lambda c: in_body(c, "f", lambda errors, _: len(errors())),

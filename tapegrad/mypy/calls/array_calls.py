@@ -29,7 +29,7 @@ from mypy.types import AnyType, Instance, NoneType, TupleType, get_proper_type
 from tapegrad.errors.numpy_functions import UFUNCS, below_numpy, call_of
 from tapegrad.mypy.calls.array_functions import FOURIER, FUNCTIONS
 from tapegrad.mypy.calls.array_lists import ListReader
-from tapegrad.mypy.calls.array_sizes import Given, broadcasted
+from tapegrad.mypy.calls.array_sizes import Given, broadcasted, common
 from tapegrad.mypy.calls.array_types import array_of_type, may_have_array_type, plain_sizes
 from tapegrad.mypy.calls.drawn_arrays import drawn
 from tapegrad.mypy.conversion import shape_items, shape_type, unknown
@@ -258,10 +258,8 @@ class CallReader(ListReader):
         return self._of_method(call, callee.name, callee.expr)
 
     def _of_sum(self, arrays: Expression) -> Sizes | None:
-        """Return the sizes of `sum(arrays)`, if all of them have these sizes."""
-        several = self.arrays(arrays)
-        first = several[0] if several else None
-        return first if several is not None and first is not None and all(one == first for one in several) else None
+        """Return the sizes of `sum(arrays)`: those that all of them have, which are broadcast together."""
+        return common(self.arrays(arrays) or [])
 
     def _of_function(self, call: CallExpr, name: str, *, is_ufunc: bool) -> Sizes | None:
         given = Given(call)

@@ -20,6 +20,7 @@ from mypy.nodes import (
     NameExpr,
     OpExpr,
     RefExpr,
+    StarExpr,
     StrExpr,
     TupleExpr,
     UnaryExpr,
@@ -343,6 +344,11 @@ class ElementReader(VariableReader):
                 for inner, of in zip(targets, several, strict=False):
                     if isinstance(inner, NameExpr) and inner.node is variable:
                         return self._scalar_of_items(of)
+            case TupleExpr(items=targets), NameExpr() | MemberExpr() if not any(
+                isinstance(one, StarExpr) for one in targets
+            ):
+                places = [at for at, one in enumerate(targets) if isinstance(one, NameExpr) and one.node is variable]
+                return self._scalar_in_rows(sequence, places[0]) if places else None
         return None
 
     def _scalar_of_items(self, arrays: Expression) -> Type | None:

@@ -206,7 +206,7 @@ class ExpressionReader:
         of = comprehension.generator if isinstance(comprehension, ListComprehension) else comprehension
         written = None if isinstance(comprehension, ListComprehension) else comprehension.key
         target, sequence = of.indices[0], of.sequences[0]
-        several = self._turns_that_differ(target, sequence) if len(of.indices) == 1 and not any(of.condlists) else None
+        several = self._turns_that_differ(target, sequence) if len(of.indices) == 1 else None
         if several is None or len(several) > MOST_TURNS_READ:
             return
         item = (
@@ -220,6 +220,11 @@ class ExpressionReader:
             for values, t in several:
                 self._frame.variables.update(values)
                 self._bind_loop(target, t)
+                are_met = [decided(one, self._api) for one in of.condlists[0]]
+                if None in are_met:
+                    return
+                if not all(are_met):
+                    continue
                 key = None if written is None else object_of(written, self._api)
                 items.append((key if isinstance(key, str) else None, with_sizes(self._type_of(item), item, self._api)))
                 at_turns.append({one: types[one] for one in inside(item) if one in types})

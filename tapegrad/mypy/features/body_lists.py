@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mypy.nodes import (
     ARG_STAR,
     AssignmentStmt,
+    Block,
     CallExpr,
     ComparisonExpr,
     ConditionalExpr,
@@ -39,6 +40,7 @@ from mypy.nodes import (
     TupleExpr,
     UnaryExpr,
     Var,
+    YieldExpr,
 )
 from mypy.types import AnyType, Instance, TupleType, Type, get_proper_type
 
@@ -217,7 +219,7 @@ def _used(node: Node) -> list[Var]:
 
 
 def _used_dictionary(node: Node) -> list[Var]:
-    """Return the dictionaries of which a part of a body reads items or keys, or that it returns."""
+    """Return the dictionaries of which a part of a body reads items or keys, or that it returns or yields."""
     match node:
         case CallExpr(callee=MemberExpr(expr=NameExpr(node=Var() as variable), name=name)) if (
             name in _METHODS_THAT_READ
@@ -233,6 +235,10 @@ def _used_dictionary(node: Node) -> list[Var]:
             return _named(read)
         case ReturnStmt(expr=TupleExpr(items=returned)):
             return _named(returned)
+        case Block(body=[*before, ExpressionStmt(expr=YieldExpr(expr=Expression() as yielded))]):
+            made = [variable for statement in before for variable in _created_dictionary(statement)]
+            names = _named(yielded.items if isinstance(yielded, TupleExpr) else [yielded])
+            return [one for one in names if one in made]  # a new one at each turn
         case ReturnStmt(expr=Expression() as read) | UnaryExpr(expr=read):
             return _named([read])
         case IfStmt(expr=conditions):

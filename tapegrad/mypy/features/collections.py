@@ -131,6 +131,8 @@ def _replace_items(holder: NameExpr, collection: Var, item: Type, api: Checker) 
 
     def change(t: Type) -> Type:
         p = get_proper_type(t)
+        if isinstance(p, UnionType):  # of a collection that each turn of a loop makes
+            return simplified_union(list(map(change, p.items)))
         return p.copy_modified(args=[*p.args[:-1], item]) if isinstance(p, Instance) and p.args else t
 
     if collection.type is not None:

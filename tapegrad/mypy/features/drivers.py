@@ -190,7 +190,7 @@ def _says_more(function: FuncDef, api: Checker) -> bool:
     """Return whether the body of a function says more than its declaration for any call."""
     declared = function.type
     returns_arrays = isinstance(declared, CallableType) and is_open_result(declared.ret_type)
-    return returns_arrays or _unpacks.of(function) or _lists_items(function, api)
+    return returns_arrays or _unpacks.of(function) or _maps.of(function) or _lists_items(function, api)
 
 
 def _unpacks_items(function: Node | None) -> bool:
@@ -202,6 +202,17 @@ def _unpacks_items(function: Node | None) -> bool:
         isinstance(node, AssignmentStmt)
         and isinstance(node.lvalues[0], TupleExpr)
         and isinstance(node.rvalue, GeneratorExpr | ListComprehension)
+        for node in nodes_in.of(function)
+    )
+
+
+def _maps_entries(function: Node | None) -> bool:
+    """Return whether a function makes a dictionary of the entries of another, as `{k: x.trace() for k, x in items}`."""
+    return any(
+        isinstance(node, DictionaryComprehension)
+        and isinstance(of := node.sequences[0], CallExpr)
+        and isinstance(of.callee, MemberExpr)
+        and of.callee.name == "items"
         for node in nodes_in.of(function)
     )
 
@@ -254,3 +265,4 @@ def _parses_given_line(function: Node | None) -> bool:
 _sequences = ScopeCache(_read_sequences)
 _parses = ScopeCache(_parses_given_line)
 _unpacks = ScopeCache(_unpacks_items)
+_maps = ScopeCache(_maps_entries)

@@ -51,6 +51,7 @@ from tapegrad.mypy.mypy_api import (
     in_scope_of,
     inside_body,
     stored_type,
+    type_where,
 )
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
@@ -88,7 +89,7 @@ from tapegrad.mypy.scopes.names import (
     classes_in,
     unpacked_once,
 )
-from tapegrad.mypy.scopes.objects import object_of
+from tapegrad.mypy.scopes.objects import decided, object_of
 from tapegrad.mypy.scopes.opaque import other_shapes
 from tapegrad.mypy.scopes.readings import PassCache
 from tapegrad.mypy.scopes.rebinding import newest
@@ -388,8 +389,10 @@ def _of_comprehension(dictionary: DictionaryComprehension, api: Checker) -> Entr
     """
     value = dictionary.value
     t = get_proper_type(stored_type(api, value))
-    if Reading.frame is not None or len(dictionary.indices) != 1 or any(dictionary.condlists):
+    if Reading.frame is not None or len(dictionary.indices) != 1:
         return None
+    if (mapped := _of_mapped_entries(dictionary, api)) is not None or any(dictionary.condlists):
+        return mapped
     if not isinstance(t, Instance) or t.type.fullname != ARRAY:
         return None
     entries: dict[str, Type] = {}
@@ -401,6 +404,26 @@ def _of_comprehension(dictionary: DictionaryComprehension, api: Checker) -> Entr
             return None
         entries[key] = unknown() if array is None else array.t
     return entries or None
+
+
+def _of_mapped_entries(dictionary: DictionaryComprehension, api: Checker) -> Entries | None:
+    """Return the entries of `{key: x.trace() for key, x in batch.items()}`, of which those of `batch` are known."""
+    match dictionary.indices[0], dictionary.sequences[0]:
+        case (
+            TupleExpr(items=[NameExpr(node=Var() as name), NameExpr(node=Var() as item)]),
+            CallExpr(callee=MemberExpr(expr=mapped, name="items"), args=[]),
+        ):
+            entries: dict[str, Type] = {}
+            for key, t in (entries_of(mapped, api) or {}).items():
+                with binding({name: key}):
+                    are_met = [decided(one, api) for one in dictionary.condlists[0]]
+                    new_key = None if dictionary.key is None else object_of(dictionary.key, api)
+                    if None in are_met or not isinstance(new_key, str):
+                        return None
+                    if all(are_met):
+                        entries[new_key] = _known_item(type_where(api, item, t, dictionary.value) or unknown())
+            return entries or None
+    return None
 
 
 def _tensor(value: Expression, api: Checker, *, is_now: bool) -> Type:

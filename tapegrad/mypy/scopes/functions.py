@@ -134,15 +134,9 @@ def only_reads_list(call: CallExpr, argument: Expression, api: Checker) -> bool:
 
 
 def body_of_getter(getter: FuncDef, api: Checker) -> tuple[list[Statement], MypyFile | None]:
-    """Return the statements of a property and their file; none if they cannot be read."""
-    info = getter.info
-    if "dataclass" in info.metadata or info.is_named_tuple:
-        written = written_data_class(info, api)
-        statements = written.definition.defs.body if written is not None else []
-        found = [one.func for one in statements if isinstance(one, Decorator) and one.func.name == getter.name]
-        return (found[0].body.body, written.file) if written is not None and found else ([], None)
-    function = written_function(getter, api)
-    return ([], None) if function is None else (function.body.body, file_of(info.module_name, api))
+    """Return the statements of a property, or of a method, and their file; none if they cannot be read."""
+    written, file = written_with_file(getter, api)
+    return ([], None) if written is None else (written.body.body, file)
 
 
 def home_of_constructor(info: TypeInfo, constructor: str, api: Checker) -> MypyFile | None:
