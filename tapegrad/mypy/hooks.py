@@ -54,6 +54,7 @@ from tapegrad.mypy.features import (
     pure_tape,
 )
 from tapegrad.mypy.features.fields import made_with_fields, replaced_with_fields
+from tapegrad.mypy.features.float_results import as_float
 from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
 from tapegrad.mypy.features.layer_choices import with_other_choices
@@ -257,7 +258,7 @@ def method_result(ctx: MethodContext) -> Type:
         if isinstance(ctx.context, IndexExpr):
             return layers.item(ctx)
         if _is_item(ctx):
-            return numbers.expected(tape_methods.item(ctx), ctx.context, ctx.api)
+            return numbers.expected(as_float(tape_methods.item(ctx), ctx.context, ctx.api), ctx.context, ctx.api)
         result = drivers.check_driver(ctx, layers.called_unknown(ctx))
         check_condition(ctx.context, result, ctx.api)
         return without_common_class(result, ctx.type)

@@ -23,7 +23,6 @@ from mypy.nodes import (
 from mypy.types import AnyType, Instance, LiteralType, TupleType, Type, TypeVarType, UnionType, get_proper_type
 
 from tapegrad.errors import DTypeError, messages
-from tapegrad.mypy.calls.float_results import gives_floats
 from tapegrad.mypy.conversion import (
     ARRAY,
     NONE_TAPE,
@@ -254,11 +253,8 @@ def _is_same_name(a: Expression, b: Expression) -> bool:
 
 
 def item(ctx: MethodContext) -> Type:
-    """Check `x.item()`, for which `x` must have one element; that of a loss of unknown dtype is a float."""
+    """Check `x.item()`, for which `x` must have one element."""
     check_one_element("item", ctx.type, ctx.context, ctx.api)
-    match ctx.context:
-        case CallExpr(callee=MemberExpr(expr=tensor)) if isinstance(get_proper_type(ctx.default_return_type), AnyType):
-            return make(ctx.api)("builtins.float", []) if gives_floats(tensor, ctx.api) else ctx.default_return_type
     return ctx.default_return_type
 
 

@@ -16,20 +16,28 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.types import Instance, NoneType, Type, TypeVarType, UnionType, get_proper_type
+from mypy.types import AnyType, Instance, NoneType, Type, TypeVarType, UnionType, get_proper_type
 
 from tapegrad.mypy.conversion import tensor_parts
-from tapegrad.mypy.mypy_api import checked_file, declared_signatures, depend_on_bodies, in_scope_of, stored_type
+from tapegrad.mypy.mypy_api import checked_file, declared_signatures, depend_on_bodies, in_scope_of, make, stored_type
 from tapegrad.mypy.rules.library import op_of_method
 from tapegrad.mypy.scopes.names import bound_last, bound_once, inside
 from tapegrad.mypy.sources import module_of
 
 if TYPE_CHECKING:
-    from mypy.nodes import Expression
+    from mypy.nodes import Context, Expression
 
     from tapegrad.mypy.mypy_api import Checker
 
 _DEEPEST: Final = 8  # expressions inside of each other, and functions that call each other
+
+
+def as_float(result: Type, call: Context, api: Checker) -> Type:
+    """Return the type of `x.item()`: a float if `x` is a loss of unknown dtype, of which mypy says Any."""
+    match call:
+        case CallExpr(callee=MemberExpr(expr=tensor)) if isinstance(get_proper_type(result), AnyType):
+            return make(api)("builtins.float", []) if gives_floats(tensor, api) else result
+    return result
 
 
 def gives_floats(tensor: Expression, api: Checker, depth: int = 0) -> bool:
