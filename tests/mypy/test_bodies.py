@@ -10498,6 +10498,20 @@ def test_an_attribute_that_the_file_of_the_call_assigns_is_unknown(
     assert said["other"] == []
 
 
+@pytest.mark.parametrize("use", ["kept", "kept.append()", "len(kept)", "kept.absent"])
+def test_a_list_that_stays_empty_in_a_body_is_no_internal_error(tmp_path: Path, use: str) -> None:
+    write_settings(tmp_path)
+    (tmp_path / "use.py").write_text(
+        "import tapegrad as tg\nfrom tapegrad import Tensor\n\n\n"
+        f"def doubled(x: Tensor) -> Tensor:\n    kept = []\n    for _ in range(2):\n        x = x + x\n        {use}\n"
+        "    return x\n\n\ndoubled(tg.ones((3,)))\n"
+    )
+
+    reports = run_mypy(["--config-file", "mypy.ini", "use.py"], folder=tmp_path)
+
+    assert "Need type annotation" in reports[0].text
+
+
 @needs_bodies_of_other_files
 def test_a_function_of_another_file_reaches_tensors_by_the_objects_that_it_gets(tmp_path: Path) -> None:
     write_settings(tmp_path)

@@ -26,7 +26,7 @@ from mypy.nodes import (
     TupleExpr,
     Var,
 )
-from mypy.types import AnyType, Instance, NoneType, TupleType, UnpackType, get_proper_type
+from mypy.types import AnyType, Instance, NoneType, PartialType, TupleType, UnpackType, get_proper_type
 
 from tapegrad.mypy.calls.array_types import is_array
 from tapegrad.mypy.calls.arrays import with_sizes
@@ -129,7 +129,8 @@ class ExpressionReader:
 
     def _set(self, variable: Var, t: Type) -> None:
         self._types.set(variable, t)
-        narrow(self._api, name_of(variable), t)
+        if not isinstance(t, PartialType):  # of an empty list, which mypy's binder does not know
+            narrow(self._api, name_of(variable), t)
 
     def _set_items(self, variable: Var, items: list[Type]) -> None:
         """Give the list, or the deque, in a variable other items."""
