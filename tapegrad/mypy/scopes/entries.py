@@ -678,17 +678,18 @@ def _only_reads(call: CallExpr, argument: Expression, entries: Entries, api: Che
 def _field_taking(argument: Expression, call: CallExpr, record: TypeInfo) -> str | None:
     """Return the field of a dataclass or a named tuple that takes an argument; None if a call does more with it."""
     if record.is_named_tuple:
-        names = [*fields_of(record)]
-        at = call.args.index(argument)
+        names: list[str | None] = [*fields_of(record)]
         is_plain = "__new__" not in record.names or record.names["__new__"].plugin_generated
-        is_starred = any(kind.is_star() for kind in call.arg_kinds[: at + 1])
-        name = call.arg_names[at] or (names[at] if at < len(names) else None)
-        return name if is_plain and not is_starred else None
-    symbol = record.names.get("__init__")
-    is_plain = symbol is not None and symbol.plugin_generated and record.get("__post_init__") is None
-    constructor = symbol.node if symbol is not None and is_plain and "dataclass" in record.metadata else None
-    field = parameter_taking(argument, call, constructor.arguments[1:]) if isinstance(constructor, FuncDef) else None
-    return None if field is None else field.name
+    else:
+        symbol = record.names.get("__init__")
+        is_plain = symbol is not None and symbol.plugin_generated and record.get("__post_init__") is None
+        constructor = symbol.node if symbol is not None and "dataclass" in record.metadata else None
+        # mypy's cache keeps the names of its parameters, but not the parameters.
+        names = constructor.arg_names[1:] if isinstance(constructor, FuncDef) else []
+    at = call.args.index(argument)
+    is_starred = any(kind.is_star() for kind in call.arg_kinds[: at + 1])
+    name = call.arg_names[at] or (names[at] if at < len(names) else None)
+    return name if is_plain and not is_starred and name in names else None
 
 
 def _only_holds(
