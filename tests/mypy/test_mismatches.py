@@ -199,10 +199,10 @@ def test_an_annotation_that_leaves_out_the_tape_is_said_to_have_none(tmp_path: P
     (tmp_path / "use.py").write_text(LEFT_OUT)
     write_settings(tmp_path)
 
-    mend = "Tensor[Shape[N], T] takes any tape, where T is a TypeVar bound to Tape"
+    wider = "Tensor[Shape[N], T] takes any tape, where T is a TypeVar bound to Tape"
     assert mypy(tmp_path, "use.py") == [
         "use.py:18: error: short: x has a tape but must have none  [tapegrad-tape]",
-        f"use.py:18: note: Tensor[Shape[N]] has no tape; {mend}",
+        f"use.py:18: note: Tensor[Shape[N]] has no tape; {wider}",
         "use.py:19: error: full: x has a tape but must have none  [tapegrad-tape]",
     ]
 

@@ -610,7 +610,7 @@ def test_a_size_is_shown_as_arithmetic(size: Size, text: str) -> None:
 
 
 @pytest.mark.parametrize("number", [-7, -1, 0, 1, 7])
-def test_a_number_may_stand_in_or_beside_the_largest_and_the_smallest(number: int) -> None:
+def test_a_number_may_be_inside_or_beside_the_largest_and_the_smallest(number: int) -> None:
     for extreme in (largest, smallest):
         assert surely_same(extreme([N + 7, 9]) + number, extreme([N + 7 + number, 9 + number]))
         assert surely_same(extreme([N, M, 9]) + number, extreme([N + number, M + number, 9 + number]))
