@@ -55,7 +55,7 @@ def train(model: Writer[C], text: Tensor[Shape[N], NoneTape, np.int64], epochs: 
     for epoch in progress.track(range(50), epochs=epochs, log=log):
         for _ in epoch:
             starts = rng.integers(0, len(text) - SEEN, (32, 1))
-            pieces = text.take(tg.tensor(starts + np.arange(SEEN + 1)))  # tapegrad: unknown because NumPy adds arrays
+            pieces = text.take(tg.tensor(starts + np.arange(SEEN + 1)))
             loss = tg.cross_entropy(model(pieces[:, :-1].trace()), pieces[:, 1:])
             opt.step(loss.backward(wrt=model).clip_norm(1.0))
             epoch.note(loss=loss)
@@ -64,7 +64,7 @@ def train(model: Writer[C], text: Tensor[Shape[N], NoneTape, np.int64], epochs: 
 def loss(model: Writer[C], text: Tensor[Shape[N], NoneTape, np.int64]) -> float:
     """Return the loss of the next character, in nats, over 256 pieces spread over the text."""
     starts = np.linspace(0, len(text) - SEEN - 1, 256).astype(np.int64)[:, None]
-    pieces = text.take(tg.tensor(starts + np.arange(SEEN + 1)))  # tapegrad: unknown because NumPy adds arrays
+    pieces = text.take(tg.tensor(starts + np.arange(SEEN + 1)))
     return float(tg.cross_entropy(model(pieces[:, :-1]), pieces[:, 1:]))
 
 

@@ -29,12 +29,17 @@ def text_of_floor(floor: Floor) -> str:
 
 
 def _with_number_inside(terms: list[tuple[Monomial, int]]) -> list[tuple[Monomial, int]]:
-    """Return the terms with a negative number taken into max or min: `max(N, 2) - 2` is shown as `max(N - 2, 0)`."""
+    """Return the terms with the number taken into max or min: `max(N, 2) - 2` is shown as `max(N - 2, 0)`.
+
+    A positive number beside other sizes stays where it is.
+    """
     number = next((coefficient for monomial, coefficient in terms if not monomial), 0)
     for place, (monomial, coefficient) in enumerate(terms):
         call = call_of(monomial[0]) if len(monomial) == 1 and isinstance(monomial[0], Name) else None
-        if number < 0 and coefficient == 1 and call is not None and call.function in {"max", "min"}:
-            inside = max([number, *(-size for size in call.arguments if isinstance(size, int))])
+        is_inside = number < 0 or (number > 0 and len(terms) == 2)
+        if is_inside and coefficient == 1 and call is not None and call.function in {"max", "min"}:
+            least = max([number, *(-size for size in call.arguments if isinstance(size, int))])
+            inside = least if number < 0 else number
             label = f"{call.function}({', '.join(str(size + inside) for size in call.arguments)})"
             rest = [*terms[:place], ((Name(label),), 1), *terms[place + 1 :]]
             outside = [((), number - inside)] if number < inside else []
