@@ -151,6 +151,15 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "how often NumPy finds each number": """
+import numpy as np
+
+def counted(x: np.ndarray) -> Tensor:
+    numbers = np.asarray(x, dtype=np.float32)
+    return nn.Embedding(9, 2)(tg.tensor(np.unique(numbers, return_counts=True)[1]))
+
+counted(np.ones(3, np.float32))
+""",
     "a dictionary of indices that gets numbers, at each turn of a loop": """
 import numpy as np
 import numpy.typing as npt

@@ -247,8 +247,10 @@ class ElementReader(VariableReader):
                     return self._scalar_of_value(given.one("fill_value", 1))
                 return self._scalar_named(given.one("dtype", 2))
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _KEEPING_FUNCTIONS:
-                of = Given(expression).one(_KEEPING_FUNCTIONS[below_numpy(name)], 0)
-                return self.scalar(of) if self._is_array(of) else None
+                given = Given(expression).only({"return_counts", "return_index", "return_inverse"})
+                of = given.one(_KEEPING_FUNCTIONS[below_numpy(name)], 0)
+                is_one = below_numpy(name) != "unique" or len(given.positional) < 2  # and not a tuple with indices
+                return self.scalar(of) if is_one and self._is_array(of) else None
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _INDICES:
                 is_weighted = Given(expression).has("weights", 1) and below_numpy(name) == "bincount"
                 return scalar_type(self._api, "float64" if is_weighted else "int64")
