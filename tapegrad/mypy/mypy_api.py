@@ -875,11 +875,6 @@ def with_types(api: Checker, types: dict[Expression, Type]) -> Iterator[None]:
         del api._type_maps[-2:]
 
 
-def is_early(api: Checker) -> bool:
-    """Return whether mypy checks the statements outside of functions now, and most functions later."""
-    return not api.recurse_into_functions
-
-
 def type_of_other(api: Checker, expression: Expression, codes: Iterable[ErrorCode]) -> Type | None:
     """Return the type of an expression that the program has in other words; None if it has errors that are not shown.
 

@@ -501,7 +501,6 @@ CASES: Final[dict[Any, Case]] = {
         expected=False,
     ),
     api.pass_of: Case("def f() -> None:\n    probe()", lambda c: api.pass_of(c.api)[1], expected=True),
-    api.is_early: Case("def f() -> None:\n    probe()", lambda c: api.is_early(c.api), expected=False),
     api.with_types: Case("x = 1\nprobe(x)", with_other_type, "None"),
     api.quiet_type: Case("x = 1\nprobe(x)", lambda c: str(api.quiet_type(c.api, given(c))), INT),
     api.checked_type: Case("x = 1\nprobe(x)", lambda c: str(api.checked_type(c.api, given(c), may_be_none=False)), INT),

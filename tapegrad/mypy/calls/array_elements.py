@@ -95,8 +95,11 @@ _DRAWN_DTYPES: Final = {
 }
 _OF_PYTHON: Final = {"builtins.bool": "bool", "builtins.float": "float64", "builtins.int": "int64"}
 # Of methods that take a dtype.
-_DTYPE_PLACES: Final = {"integers": 3, **dict.fromkeys(("random", "standard_exponential", "standard_normal"), 1)}
-_DTYPE_PLACES["standard_gamma"] = 2
+_DTYPE_PLACES: Final = {
+    **dict.fromkeys(("random", "standard_exponential", "standard_normal"), 1),
+    "standard_gamma": 2,
+    "integers": 3,
+}
 
 
 class ElementReader(VariableReader):

@@ -9,6 +9,7 @@ from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, Unbound
 
 from tapegrad.mypy.conversion import NONE_TAPE, TENSOR, is_tape
 from tapegrad.mypy.mypy_api import checked_file, note
+from tapegrad.mypy.sources import module_of
 
 if TYPE_CHECKING:
     from mypy.nodes import Context
@@ -21,7 +22,7 @@ def note_left_out_tape(api: Checker, declared: CallableType, message: str, conte
     function = declared.definition
     if isinstance(function, Decorator):
         function = function.func
-    if not isinstance(function, FuncDef) or _module_of(function) != checked_file(api).fullname:
+    if not isinstance(function, FuncDef) or module_of(function) != checked_file(api).fullname:
         return  # the definition may come from mypy's cache, without its annotations
     written = function.unanalyzed_type
     annotations = written.arg_types if isinstance(written, CallableType) else [None] * len(function.arg_names)
@@ -40,7 +41,3 @@ def without_left_out_tapes(t: Type) -> Type:
     if isinstance(p, Instance) and p.type.fullname == TENSOR and is_tape(p.args[1], NONE_TAPE):
         return p.copy_modified(args=[p.args[0], AnyType(TypeOfAny.special_form), p.args[2]])
     return t
-
-
-def _module_of(function: FuncDef) -> str:
-    return function.info.module_name if function.info else function.fullname.rpartition(".")[0]

@@ -45,7 +45,7 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import Program, in_file
 from tapegrad.mypy.reports import CurrentLayer, with_path
 from tapegrad.mypy.scopes import axes
-from tapegrad.mypy.scopes.early_types import EarlyBodies
+from tapegrad.mypy.scopes.early_types import EarlyBodies, EarlyTypes
 from tapegrad.mypy.scopes.entries import (
     entries_in,
     is_dictionary,
@@ -64,13 +64,14 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
     from contextlib import AbstractContextManager
 
-    from mypy.nodes import Block, Expression, FuncDef, MypyFile, Var
+    from mypy.nodes import Block, FuncDef, MypyFile, Var
     from mypy.plugin import AttributeContext, FunctionContext, MethodContext
     from mypy.types import Type, TypeVarId
 
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.entries import Entries
     from tapegrad.mypy.scopes.frames import Frame
+    from tapegrad.mypy.scopes.records import Calls
 
 _MOST: Final = 1000  # results; far more than a file has calls of such functions
 # Results of one function, or of a method for one object; one that is called with more shapes is not read any more.
@@ -193,6 +194,31 @@ def _most_results(function: FuncDef, receiver: Hashable) -> int:
     return 0
 
 
+@contextmanager
+def _inside(
+    api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Type], failures: list[Failure]
+) -> Iterator[tuple[Reader, Calls]]:
+    """Give a reader of the body of a function, and the calls that are recorded; leave everything as it was.
+
+    Args:
+        api: The checker.
+        function: The function.
+        frame: What is known of its parameters.
+        given: Their types.
+        failures: Those of the calls in the body that the reader shall heed.
+    """
+    with (
+        types_of_parameters(function, given) as types,
+        forgetting(),
+        other_shapes(),
+        within(frame),
+        with_path(None),
+        inside_body(api, function) as errors,
+        recorded_calls(api) as calls,
+    ):
+        yield Reader(api, frame, types, errors, failures), calls
+
+
 def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Type]) -> Outcome:
     active.add(function)
     _failures.append([])
@@ -203,17 +229,9 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
     }
     frame = frame._replace(values={**frame.values, **arrays})
     try:
-        with (
-            types_of_parameters(function, named) as types,
-            forgetting(),
-            other_shapes(),
-            within(frame),
-            with_path(None),
-            inside_body(api, function) as errors,
-            recorded_calls(api) as calls,
-        ):
+        with _inside(api, function, frame, named, _failures[-1]) as (reader, calls):
             try:
-                reader, statements = Reader(api, frame, types, errors, _failures[-1]), function.body.body
+                statements = function.body.body
                 result = (
                     _iterator(function, reader.yielded(statements), api)
                     if function.is_generator
@@ -241,29 +259,26 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
             del Reading.functions[one]
 
 
-def _early_types(function: FuncDef, file: MypyFile, api: Checker) -> dict[Expression, Type]:
+def _early_types(function: FuncDef, file: MypyFile, api: Checker) -> EarlyTypes:
     """Return the types of the expressions in a function for parameters of which only the declaration is known."""
     if function in active or BodiesRead.depth >= MOST_CALLS:
-        return {}
+        return EarlyTypes({}, frozenset())
     frame = frame_with(function, {}, None, api)
     active.add(function)
+    Program.names.append(set())
     try:
         with (
             in_file(file, api),
-            types_of_parameters(function, {}) as types,
-            forgetting(),
-            other_shapes(),
-            within(frame),
-            with_path(None),
             noting(),
             hiding_failures(),
-            inside_body(api, function) as errors,
-            recorded_calls(api),
+            _inside(api, function, frame, {}, []) as (reader, _),
         ):
-            with suppress(FailedError, UnreadError):
-                Reader(api, frame, types, errors, []).result(function.body.body)
-            return types_in_body(api)
+            with suppress(FailedError, UnreadError):  # what comes after such a statement stays without types
+                reader.result(function.body.body)
+            depend_on_types_in_body(api)
+            return EarlyTypes(types_in_body(api), frozenset(Program.names[-1] | names_in_body(api, function)))
     finally:
+        Program.names.pop()
         active.discard(function)
 
 
