@@ -34,16 +34,18 @@ def _with_number_inside(terms: list[tuple[Monomial, int]]) -> list[tuple[Monomia
     A positive number beside other sizes stays where it is.
     """
     number = next((coefficient for monomial, coefficient in terms if not monomial), 0)
+    if not number or (number > 0 and len(terms) > 2):
+        return terms
     for place, (monomial, coefficient) in enumerate(terms):
         call = call_of(monomial[0]) if len(monomial) == 1 and isinstance(monomial[0], Name) else None
-        is_inside = number < 0 or (number > 0 and len(terms) == 2)
-        if is_inside and coefficient == 1 and call is not None and call.function in {"max", "min"}:
-            least = max([number, *(-size for size in call.arguments if isinstance(size, int))])
-            inside = least if number < 0 else number
+        if coefficient == 1 and call is not None and call.function in {"max", "min"}:
+            # No number among the arguments gets below 0.
+            lowest = max((-size for size in call.arguments if isinstance(size, int)), default=number)
+            inside = max(number, lowest)
             label = f"{call.function}({', '.join(str(size + inside) for size in call.arguments)})"
-            rest = [*terms[:place], ((Name(label),), 1), *terms[place + 1 :]]
+            shown = [*terms[:place], ((Name(label),), 1), *terms[place + 1 :]]
             outside = [((), number - inside)] if number < inside else []
-            return [*((one, times) for one, times in rest if one), *outside]
+            return [*(term for term in shown if term[0]), *outside]
     return terms
 
 
